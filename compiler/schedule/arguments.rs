@@ -1,44 +1,44 @@
-//! A kernel's pointer parameters: buffers, and what they are bound to.
+//! Pointer parameters of a kernel: its buffers, and the memory that each is bound to.
 
 use crate::ir::{Data, Value};
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane};
 use crate::program::ALIGNMENT;
 
-/// What a kernel's pointer parameter is bound to.
+/// Memory that a kernel's pointer parameter is bound to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
     /// A tensor.
     Tensor(Value),
     /// Read-only data made at compile time.
     Data(Data),
-    /// A scratch buffer of the requirements.
+    /// A scratch buffer of the requirements, by its number.
     Scratch(usize),
-    /// A common buffer of the requirements.
+    /// A common buffer of the requirements, by its number.
     Common(usize),
 }
 
-/// The pointer parameters of a kernel so far, in order.
+/// The pointer parameters of a kernel, in the order of their declaration.
 #[derive(Default)]
 pub struct Arguments {
     list: Vec<Argument>,
 }
 
-/// What a buffer holds.
+/// The elements of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Elements {
     lane: Lane,
     count: u64,
-    /// Bytes.
+    /// Alignment in bytes.
     alignment: u32,
 }
 
 impl Elements {
-    /// Elements that are aligned as one of them is.
+    /// Describes elements that are aligned to their own size.
     pub fn new(lane: Lane, count: u64) -> Self {
         Self { lane, count, alignment: lane.bytes() }
     }
 
-    /// These, aligned to a number of bytes.
+    /// Sets the alignment, in bytes.
     #[must_use]
     pub fn aligned(self, alignment: u32) -> Self {
         Self { alignment, ..self }
@@ -46,18 +46,17 @@ impl Elements {
 }
 
 impl Arguments {
-    /// A tensor that is read and that nothing writes while the kernel runs.
+    /// Declares a tensor that is read, and that nothing writes while the kernel runs.
     pub fn input(&mut self, b: &mut KernelBuilder, name: impl Into<String>, tensor: Value, elements: Elements) -> Buffer {
         self.declare(b, name.into(), BufferKind::Input, elements, Argument::Tensor(tensor))
     }
 
-    /// A tensor that is written.
+    /// Declares a tensor that is written.
     pub fn output(&mut self, b: &mut KernelBuilder, name: impl Into<String>, tensor: Value, elements: Elements) -> Buffer {
         self.declare(b, name.into(), BufferKind::Output, elements, Argument::Tensor(tensor))
     }
 
-    /// A tensor that is read. What shares memory with one that is written is not read-only while the kernel runs: `shared` are the pairs
-    /// (read, written) that do.
+    /// Declares a tensor that is read. It is not read-only if it shares memory with a written tensor. `shared` are the pairs (read, written) that do.
     pub fn operand(
         &mut self,
         b: &mut KernelBuilder,
@@ -70,19 +69,19 @@ impl Arguments {
         if is_shared { self.output(b, name, tensor, elements) } else { self.input(b, name, tensor, elements) }
     }
 
-    /// Read-only data, aligned to a number of bytes.
+    /// Declares read-only data, aligned to a number of bytes.
     pub fn data(&mut self, b: &mut KernelBuilder, name: impl Into<String>, data: Data, lane: Lane, alignment: u32) -> Buffer {
         let elements = Elements { lane, count: data.bytes().len() as u64 / u64::from(lane.bytes()), alignment };
         self.declare(b, name.into(), BufferKind::Input, elements, Argument::Data(data))
     }
 
-    /// The scratch buffer of a number in the requirements, aligned as the planner aligns it.
+    /// Declares a scratch buffer of the requirements, by its number, with the planner's alignment.
     pub fn scratch(&mut self, b: &mut KernelBuilder, name: impl Into<String>, number: usize, lane: Lane, count: u64) -> Buffer {
         let elements = Elements { lane, count, alignment: ALIGNMENT as u32 };
         self.declare(b, name.into(), BufferKind::Scratch, elements, Argument::Scratch(number))
     }
 
-    /// The common buffer of a number in the requirements, which this kernel writes or, if not, reads.
+    /// Declares a common buffer of the requirements, by its number. The kernel either writes it or reads it.
     pub fn common(&mut self, b: &mut KernelBuilder, name: &str, (number, writes): (usize, bool), lane: Lane, count: u64) -> Buffer {
         let elements = Elements { lane, count, alignment: ALIGNMENT as u32 };
         let kind = if writes { BufferKind::Output } else { BufferKind::Input };
@@ -94,7 +93,7 @@ impl Arguments {
         b.buffer(name, kind, elements.lane, elements.count, elements.alignment)
     }
 
-    /// All of them.
+    /// Returns all arguments, in the order of the kernel's buffers.
     pub fn finish(self) -> Vec<Argument> {
         self.list
     }

@@ -1,4 +1,4 @@
-//! Which schedule takes a group: one table, which also says which operators are compiled.
+//! Choice of a group's schedule. One table also lists the operators that are compiled.
 
 use super::attention::AttentionSchedule;
 use super::contraction::blocks::BlockSchedule;
@@ -24,38 +24,38 @@ use super::rowwise::RowwiseSchedule;
 use super::{Context, Schedule, Unsupported};
 use crate::ir::{Inst, Op};
 
-/// A schedule, or why there is none.
+/// A schedule, or the reason why there is none.
 type Made<'a> = Result<Box<dyn Schedule + 'a>, Unsupported>;
 
-/// Makes the schedule of a group with a root.
+/// Function that makes the schedule of a group with a root.
 pub(super) type Make = for<'a> fn(Context<'a>, Inst) -> Made<'a>;
 
-/// How an operator is computed.
+/// A way to compute an operator.
 #[derive(Clone, Copy)]
 pub(super) enum Row {
-    /// As the root of a group.
+    /// Root of a group.
     Root(Make, Extents),
-    /// In a group that has no root, or after or before one.
+    /// Part of a group without a root, or part of an epilogue or prologue.
     ElementWise,
-    /// Without a kernel: constants, numbers and views; control flow and states, which are unrolled; calls of the application.
+    /// No kernel: constants, numbers and views; control flow and states, which are unrolled; calls of the application.
     NoKernel,
 }
 
-/// Where a schedule takes extents that are known when the program runs.
+/// Positions at which a schedule accepts run-time extents.
 #[derive(Clone, Copy)]
 pub(super) enum Extents {
-    /// Wherever they stand.
+    /// Any position.
     Anywhere,
-    /// In front of all others: see [`super::outer`].
+    /// Leading dimensions: see [`super::outer`].
     Outermost,
-    /// In front of all others; another schedule takes them elsewhere.
+    /// Leading dimensions. Another schedule accepts other positions.
     OutermostOr(Make),
 }
 
 use Extents::{Anywhere, Outermost, OutermostOr};
 use Row::{ElementWise, NoKernel, Root};
 
-/// Every operator that is compiled.
+/// All operators that are compiled.
 const TABLE: &[(&[Op], Row)] = &[
     (&[Op::Map], ElementWise),
     (&[Op::Conv], Root(choice::choose, Outermost)),
@@ -85,17 +85,17 @@ const TABLE: &[(&[Op], Row)] = &[
     (&[Op::External], NoKernel),
 ];
 
-/// How an operator is computed, if it is.
+/// Returns the way to compute an operator. `None` if it is not compiled.
 pub(super) fn row(op: Op) -> Option<Row> {
     TABLE.iter().find(|(ops, _)| ops.contains(&op)).map(|(_, row)| *row)
 }
 
-/// Whether an operator has kernels or needs none.
+/// Tests whether an operator has kernels or needs none.
 pub fn is_compiled(op: Op) -> bool {
     row(op).is_some()
 }
 
-/// The schedule of a group whose shapes are static, or those of a block.
+/// Makes the schedule of a group with static shapes, or with the shapes of a block.
 pub(super) fn choose_whole<'a>(cx: Context<'a>) -> Made<'a> {
     if let Some(from) = cx.group.copied {
         return made(MovementSchedule::whole(cx, from));

@@ -1,4 +1,4 @@
-//! What a schedule sees.
+//! Input of a schedule.
 
 use super::interface::CUT_FROM;
 use super::quantity::{Quantity, product};
@@ -11,78 +11,79 @@ use crate::schedule::contraction::packing::PackedWeights;
 use crate::schedule::contraction::strips::COMMON;
 use crate::schedule::contraction::weights::Weights;
 
-/// Vectors of a row from which on the lanes that the last one wastes do not matter.
+/// Minimum vectors of a row for which the lanes that the last vector wastes do not matter.
 const FULL_VECTORS: u64 = 8;
 
-/// What a schedule sees.
+/// Input of a schedule.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// For constants.
+    /// Module with the constants.
     pub module: &'a Module,
-    /// Holds the group's values.
+    /// Function with the group's values.
     pub function: &'a Function,
-    /// The work.
+    /// Group to compute.
     pub group: &'a Group,
-    /// The machine.
+    /// Machine that runs the code.
     pub machine: &'a Machine,
-    /// Where the group is computed slice by slice, the slices of a block: see [`super::outer`].
+    /// Slices of a block, if the group is computed slice by slice: see [`super::outer`].
     pub block: Option<u64>,
-    /// The machines whose code reads the same packed weights, this one among them.
+    /// Machines whose code reads the same packed weights, including this one.
     pub levels: &'a [&'static Machine],
-    /// Weights that were packed before.
+    /// Weights that are already packed.
     pub packed: &'a PackedWeights,
-    /// What the code is to be like.
+    /// Goal of the code: speed or size.
     pub goal: Goal,
-    /// What runs it.
+    /// Threads that run the code.
     pub threads: Threads,
-    /// Whether products of pixels that need not stage their rows do so, and may then write them over their input. That costs scratch memory
-    /// and some time.
+    /// `true` if products of pixels stage rows even if they need not. Their results may then overwrite their input. This costs scratch memory and
+    /// some time.
     pub stages: bool,
-    /// Whether rows that are staged are computed in short sections. That costs some time, and saves scratch memory.
+    /// `true` if staged rows are computed in short sections. This costs some time and saves scratch memory.
     pub in_short_sections: bool,
 }
 
-/// What mathematical functions may use on a machine. What a device rounds as it likes, they do not use.
+/// Returns the instructions that mathematical functions may use on a machine. They exclude operations that a device may round in its own way.
 pub fn arithmetic(machine: &Machine) -> Arithmetic {
     Arithmetic { fused: machine.fma && machine.rounds_floats(), scales: machine.scales_floats }
 }
 
-/// The threads that kernels are cut for.
+/// The threads that kernels are split for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Threads {
-    /// Their number; memory is planned for as many parts. 0 and 1 are the caller's own alone, where a kernel is cut if that costs no memory.
+    /// Number of threads. Memory is planned for as many parts. With 0 or 1 there is only the caller's thread, and kernels are split only if that
+    /// costs no memory.
     pub count: u32,
-    /// Instructions of a part that is worth a thread; with 0, as tests want it, whatever may be cut is.
+    /// Minimum instructions of a part that is worth a thread. With 0, which tests use, every kernel that can be split is.
     pub least_instructions: u64,
 }
 
 impl Threads {
-    /// The caller's own alone.
+    /// Only the caller's thread.
     pub const ALONE: Self = Self::new(1);
 
-    /// So many. A part is worth a thread if it takes about a microsecond, which is three times what handing it over costs.
+    /// Makes a number of threads. A part is worth a thread if it takes about a microsecond, which is three times the cost of starting it.
     pub const fn new(count: u32) -> Self {
         Self { count, least_instructions: 6000 }
     }
 }
 
-/// What the code of kernels is to be like.
+/// Goal of the code of kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Goal {
-    /// As fast as it can be.
+    /// Highest speed.
     #[default]
     Speed,
-    /// Small: loops stay loops, and tiles are as small as keeps vectors busy. Results are the same, bit for bit, wherever sums are of integers.
+    /// Small code: loops stay loops, and tiles are no larger than needed for full vectors. Results of integer sums are the same, bit for bit.
     Size,
 }
 
 impl<'a> Context<'a> {
-    /// Whether parts of kernels have memory of their own.
+    /// Tests whether parts of kernels have memory of their own.
     pub fn is_for_threads(&self) -> bool {
         self.threads.count > 1
     }
 
-    /// The multiply-accumulate operations from which a kernel may be cut. With threads the cost of the kernel decides too, when it is there.
+    /// Returns the multiply-accumulate operations from which a kernel may be split. With threads, the cost of the finished kernel decides, too.
     pub fn cut_from(&self, with_threads: u64) -> u64 {
         match self.threads {
             Threads { count: 0 | 1, .. } => CUT_FROM,
@@ -91,31 +92,31 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether short loops are written out: where vectors are registers, and code may be as long as is fast.
+    /// Tests whether short loops are unrolled. This needs vector registers, and the goal must be speed.
     pub fn writes_out(&self) -> bool {
         self.machine.has_vector_registers() && self.goal == Goal::Speed
     }
 
-    /// Lanes of the strips in which the packed weights of a kernel lie whose panels have this many.
+    /// Returns the lanes of the strips of packed weights, for a kernel whose panels have `panel` lanes.
     pub fn strip(&self, panel: u64, weights: &Weights) -> u64 {
         let is_alone = self.levels.len() == 1 || matches!(weights, Weights::Computed { .. });
         if is_alone { panel } else { COMMON }
     }
 
-    /// The operator with its fields of an instruction.
+    /// Returns the operator of an instruction, with its fields.
     pub fn operation(&self, inst: Inst) -> &'a Operation {
         &self.function.insts[inst].operation
     }
 
-    /// The error for a root that a schedule does not take.
+    /// Returns the error for a root that no schedule accepts.
     pub fn no_schedule(&self, root: Inst) -> Unsupported {
         Unsupported::new(format!("operator {}", self.operation(root).op()))
     }
 
-    /// The static shape of a tensor, or of a block of its slices; an index has none.
+    /// Returns the static shape of a tensor, or of a block of its slices. An index has an empty shape.
     ///
     /// # Errors
-    /// When an extent is dynamic and there are no blocks.
+    /// [`Unsupported`] if an extent is dynamic and there are no blocks.
     pub fn shape(&self, value: Value) -> Result<Vec<u64>, Unsupported> {
         let extents = &self.function.stored_type(value).shape;
         let mut shape = Vec::with_capacity(extents.len());
@@ -135,7 +136,7 @@ impl<'a> Context<'a> {
         Ok(shape)
     }
 
-    /// The shape of a tensor, or of a block of its slices.
+    /// Returns the shape of a tensor, or of a block of its slices.
     pub fn quantities(&self, value: Value) -> Vec<Quantity> {
         match self.shape(value) {
             Ok(shape) => shape.into_iter().map(|n| Quantity::of(Extent::Static(n))).collect(),
@@ -146,28 +147,28 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The shape of a tensor, or of a block of its slices, at the bounds of what is not known.
+    /// Returns the shape of a tensor, or of a block of its slices. Dynamic extents are at their bounds.
     ///
     /// # Errors
-    /// Where there is no bound.
+    /// [`Unsupported`] if there is no bound.
     pub fn largest_shape(&self, value: Value) -> Result<Vec<u64>, Unsupported> {
         self.quantities(value).iter().map(|extent| extent.most(self.function)).collect()
     }
 
-    /// Elements of a tensor, at the bounds of what is not known.
+    /// Returns the elements of a tensor. Dynamic extents are at their bounds.
     ///
     /// # Errors
-    /// Where there is no bound.
+    /// [`Unsupported`] if there is no bound.
     pub fn most_elements(&self, value: Value) -> Result<u64, Unsupported> {
         product(&self.quantities(value)).most(self.function)
     }
 
-    /// The element type of a tensor; an index is an `i64` in memory.
+    /// Returns the element type of a tensor. An index is an `i64` in memory.
     pub fn element(&self, value: Value) -> ElementType {
         self.function.stored_type(value).element
     }
 
-    /// The constant that a value is, seen through reshapes.
+    /// Returns the constant of a value, through reshapes.
     pub fn constant(&self, mut value: Value) -> Option<Constant> {
         loop {
             let data = &self.function.insts[self.function.defining_inst(value)?];
@@ -179,24 +180,23 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The bytes of the constant that a value is.
+    /// Returns the bytes of a value's constant.
     pub fn constant_data(&self, value: Value) -> Option<&'a Data> {
         self.constant(value).map(|c| &self.module.constants[c].data)
     }
 
-    /// Lanes for element-wise work on `channels` contiguous elements: full registers of the narrowest element, or fewer when
-    /// the channels are fewer.
+    /// Returns the lanes for element-wise work on `channels` contiguous elements: full registers of the narrowest element, or fewer if there are
+    /// fewer channels.
     pub fn lanes_for(&self, smallest_element: u32, channels: u64) -> u16 {
         let full = self.machine.lanes(smallest_element).max(2 * self.machine.lanes(4));
         let needed = u16::try_from(channels.next_power_of_two()).unwrap_or(u16::MAX);
         full.min(needed).max(1)
     }
 
-    /// Lanes for element-wise work that computes a function of each element: some registers, so that one register's instructions hide the latency of
-    /// another's. Only where the rest of a row is a small part of it, and has lanes that count: a known number, or those that a mask selects.
+    /// Returns the lanes for element-wise work that computes a function of each element. Several registers hide each other's latency. They are used
+    /// only for long rows, whose rest is small. The rest must have a known number of elements, or lanes that a mask selects.
     ///
-    /// # Errors
-    /// For a number of elements without a bound.
+    /// [`Unsupported`] if the number of elements has no bound.
     pub fn lanes_for_functions(&self, registers: u16, smallest_element: u32, channels: &Quantity) -> Result<u16, Unsupported> {
         let most = channels.most(self.function)?;
         let (plain, register) = (self.lanes_for(smallest_element, most), self.machine.lanes(4));

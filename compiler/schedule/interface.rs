@@ -1,4 +1,4 @@
-//! What a schedule is: it says what it needs, and writes a kernel.
+//! Interface of a schedule: it states its requirements and writes a kernel.
 
 use super::arguments::Argument;
 use super::unsupported::Unsupported;
@@ -6,29 +6,28 @@ use crate::ir::Value;
 use crate::kernel::Kernel;
 use crate::program::ALIGNMENT;
 
-/// What a schedule needs from the planner.
+/// Requirements of a schedule to the planner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
     /// Bytes of each scratch buffer, aligned to a cache line.
     pub scratch: Vec<u64>,
-    /// Bytes of each buffer that all parts of a kernel share, and all kernels of a group, aligned likewise.
+    /// Bytes of each buffer that all parts of a kernel share, and all kernels of a group. Alignment is the same.
     pub common: Vec<u64>,
-    /// A tensor read and a tensor written that may start at the same address if the one read dies here: the schedule reads
-    /// every byte before it, or anything after it, is written.
+    /// Pairs of a read and a written tensor that may start at the same address if the read one dies here. The schedule reads every byte before it
+    /// writes this byte or any byte after it.
     pub may_share: Vec<(Value, Value)>,
-    /// A tensor read and a tensor written that may start at the same address, or at a lower one, if the one read dies here: byte *i* of it
-    /// is read before byte *i* is written.
+    /// Pairs of a read and a written tensor. If the read one dies here, the written one may start at the same address or a lower one: byte *i* is
+    /// read before byte *i* is written.
     pub may_slide: Vec<(Value, Value)>,
-    /// Pairs that [`Self::may_share`] has, or would have, because rows are staged for that alone: see
-    /// [`Context::stages`](super::Context::stages).
+    /// Pairs that are in [`Self::may_share`] only if rows are staged for this purpose: see [`Context::stages`](super::Context::stages).
     pub if_staged: Vec<(Value, Value)>,
-    /// Elements that are moved more where a row is computed in short sections, of which less is staged at once: see
-    /// [`Context::in_short_sections`](super::Context::in_short_sections). None where there are none, and where they are short already.
+    /// Additional elements that are moved if a row is computed in short sections, which stage less at once: see
+    /// [`Context::in_short_sections`](super::Context::in_short_sections). `None` if there are no sections, or if they are already short.
     pub shorter: Option<u64>,
 }
 
 impl Requirements {
-    /// What serves both of two schedules of a group.
+    /// Combines the requirements of two schedules of a group, so that memory serves either.
     #[must_use]
     pub fn of_both(mut self, other: Self) -> Self {
         for (own, other) in [(&mut self.scratch, other.scratch), (&mut self.common, other.common)] {
@@ -42,7 +41,7 @@ impl Requirements {
         self
     }
 
-    /// The same with scratch memory for this number of parts.
+    /// Multiplies the scratch memory by the number of parts.
     #[must_use]
     pub fn for_parts(mut self, parts: u64) -> Self {
         if parts > 1 {
@@ -55,49 +54,50 @@ impl Requirements {
 /// A kernel with its arguments.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    /// The kernel; its name is a stem without the operator number.
+    /// Kernel. Its name is a stem without the operator's number.
     pub kernel: Kernel,
-    /// One a pointer parameter.
+    /// Arguments, one for each pointer parameter.
     pub arguments: Vec<Argument>,
-    /// The schedule and its choices, for reports.
+    /// Description of the schedule and its choices, for reports.
     pub description: String,
     /// Multiply-accumulate operations.
     pub multiply_accumulates: u64,
 }
 
-/// A way to compute a group. It holds no copy of weights, so that all schedules of a method are kept at once.
+/// A way to compute a group. It holds no copy of weights, so all schedules of a method can be kept at once.
 pub trait Schedule: Send + Sync {
-    /// What the planner must provide.
+    /// Returns the requirements to the planner.
     fn requirements(&self) -> Requirements;
 
-    /// The kernel. `shared` are the pairs of [`Requirements::may_share`] and [`Requirements::may_slide`] that do share memory.
+    /// Writes the kernel. `shared` are the pairs of [`Requirements::may_share`] and [`Requirements::may_slide`] that do share memory.
     ///
     /// # Errors
-    /// When an operation has no lowering.
+    /// [`Unsupported`] if an operation has no lowering.
     fn lower(&self, shared: &[(Value, Value)]) -> Result<Lowered, Unsupported>;
 
-    /// A kernel that runs after all parts of the other one.
+    /// Writes a kernel that runs after all parts of the first one, if there is one.
     ///
     /// # Errors
-    /// As [`Schedule::lower`].
+    /// The errors of [`Schedule::lower`].
     fn lower_last(&self) -> Result<Option<Lowered>, Unsupported> {
         Ok(None)
     }
 
-    /// The extent of what may be cut to ranges, for each of which the kernel runs by itself: it then has two integers, the first of a range and
-    /// the first after it. None where the work is too little, or a part would read what another writes.
+    /// Returns the extent along which the kernel can be split into ranges. The kernel then has two integer parameters: the start and the end of a
+    /// range. `None` if there is too little work, or if a part would read memory that another one writes.
     fn extent(&self, _shared: &[(Value, Value)]) -> Option<u64> {
         None
     }
 
-    /// Whether each round of the loops of the kernel writes what it reads of scratch memory, so that rounds need nothing of each other but
-    /// what buffers of tensors tell.
+    /// Tests whether each iteration of the kernel's outer loops writes the scratch memory that it reads. Iterations then depend on each other only
+    /// through tensors' buffers.
     fn writes_scratch_first(&self) -> bool {
         false
     }
 }
 
-/// Kernels of fewer multiply-accumulate operations are not cut where nothing is said of threads: some ten microseconds of work are as long as it takes to wake a thread.
+/// Multiply-accumulate operations below which kernels are not split if the caller sets no number of threads. They take about as long as waking a
+/// thread.
 pub const CUT_FROM: u64 = 1 << 18;
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! Loops and branches whose bodies may fail while they are built. What has failed leaves a kernel that nobody finishes.
+//! Loops and branches whose bodies may fail while they are built. After an error, the kernel is never finished.
 
 use super::unsupported::Unsupported;
 use crate::kernel::{KernelBuilder, Value};
 
-/// What building a body comes to: nothing, where it cannot fail, or perhaps an error.
+/// Result of building a body: nothing if it cannot fail, otherwise success or an error.
 pub trait Outcome: Sized {
-    /// Nothing was built, and nothing failed.
+    /// Returns success.
     fn done() -> Self;
 
-    /// Goes on, unless this has failed.
+    /// Continues with `next`, unless an error occurred.
     #[must_use]
     fn then(self, next: impl FnOnce() -> Self) -> Self;
 }
@@ -31,7 +31,7 @@ impl Outcome for Result<(), Unsupported> {
     }
 }
 
-/// As [`KernelBuilder::for_range`].
+/// Builds [`KernelBuilder::for_range`] with a body that may fail.
 pub fn for_range<R: Outcome>(
     b: &mut KernelBuilder,
     (start, end): (i64, i64),
@@ -43,7 +43,7 @@ pub fn for_range<R: Outcome>(
     outcome
 }
 
-/// As [`KernelBuilder::for_values`].
+/// Builds [`KernelBuilder::for_values`] with a body that may fail.
 pub fn for_values<R: Outcome>(
     b: &mut KernelBuilder,
     (start, end): (Value, Value),
@@ -55,7 +55,7 @@ pub fn for_values<R: Outcome>(
     outcome
 }
 
-/// What is done where a condition holds.
+/// Builds a branch that runs `body` if a condition holds.
 pub fn if_then<R: Outcome>(b: &mut KernelBuilder, condition: Value, body: impl FnOnce(&mut KernelBuilder) -> R) -> R {
     let mut outcome = R::done();
     let then = |b: &mut KernelBuilder| {
@@ -66,12 +66,12 @@ pub fn if_then<R: Outcome>(b: &mut KernelBuilder, condition: Value, body: impl F
     outcome
 }
 
-/// A loop over `count` elements by `lanes`, then the rest with fewer active lanes.
+/// Builds a loop over `count` elements by `lanes`, then the rest with fewer active lanes.
 pub fn row<R: Outcome>(b: &mut KernelBuilder, count: u64, lanes: u16, body: impl FnMut(&mut KernelBuilder, Value, u16) -> R) -> R {
     row_between(b, (0, count), lanes, body)
 }
 
-/// The same for elements between two numbers, the first of which is one of whole vectors.
+/// Builds [`row`] for elements from `start` to `count`. `start` is a multiple of `lanes`.
 pub fn row_between<R: Outcome>(
     b: &mut KernelBuilder,
     (start, count): (u64, u64),

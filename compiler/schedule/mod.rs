@@ -1,7 +1,7 @@
-//! From groups to kernels: a folder a kind of work.
+//! Groups to kernels: each kind of work has a folder.
 //!
-//! [`outer::Choice`] picks a [`Schedule`] for a group. The schedule first states what it needs ([`Requirements`]: scratch memory,
-//! operand pairs that may share memory), the planner places everything, and then the schedule lowers itself to a kernel.
+//! [`outer::Choice`] picks a [`Schedule`] for a group. The schedule first states its [`Requirements`]: scratch memory, and operand pairs that may
+//! share memory. After the planner has placed everything, the schedule writes its kernel.
 
 pub mod arguments;
 mod attention;

@@ -1,8 +1,8 @@
-//! Outermost extents that are known only when the program runs: the kernel is that of a block of slices of static shape, and the
-//! driver calls it as often as there are blocks; slices after the last whole block take a kernel of smaller blocks, the last ones one of one slice.
+//! Leading extents that are known only at run time. A kernel computes a block of slices, whose shape is static, and the driver calls it once for each
+//! block. Kernels of smaller blocks compute the remaining slices; the smallest block is one slice.
 //!
-//! This holds for every schedule whose operator does not mix slices. `Context::shape` gives the shapes of a block to the schedule,
-//! which therefore knows nothing of all this.
+//! This holds for every schedule whose operator does not mix slices. `Context::shape` returns the shapes of a block, so the schedule needs no code
+//! for run-time extents.
 
 use super::Goal;
 use super::arguments::Argument;
@@ -17,19 +17,19 @@ use crate::ir::{Axis, Extent, InstData, Op, Value};
 /// The slices of a group.
 #[derive(Clone, Debug)]
 pub struct Outer {
-    /// The extents whose product is their number.
+    /// Extents whose product is the number of slices.
     pub extents: Vec<Value>,
-    /// The most slices that there are.
+    /// Maximum number of slices.
     pub most: u64,
     /// Slices of a block, the largest first: each size is a multiple of the next, and the last is 1.
     pub blocks: Vec<u64>,
 }
 
-/// How a group is computed.
+/// A way to compute a group.
 pub enum Choice<'a> {
-    /// By one kernel, called once.
+    /// One kernel that is called once.
     Whole(Whole<'a>),
-    /// Slice by slice.
+    /// Kernels that are called for blocks of slices.
     Sliced(Box<Sliced<'a>>),
 }
 
@@ -37,15 +37,15 @@ pub enum Choice<'a> {
 pub struct Sliced<'a> {
     cx: Context<'a>,
     outer: Outer,
-    /// How blocks of each size are computed.
+    /// Schedule of each block size.
     kinds: Vec<Whole<'a>>,
 }
 
 impl<'a> Choice<'a> {
-    /// The schedule of a group.
+    /// Chooses the schedule of a group.
     ///
     /// # Errors
-    /// When no schedule does this work.
+    /// [`Unsupported`] if no schedule does this work.
     pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
         if !is_dynamic(&cx) || matches!(extents_of(&cx), Extents::Anywhere) {
             return Ok(Self::Whole(Whole::new(cx, choose_whole(cx)?)));
@@ -53,7 +53,7 @@ impl<'a> Choice<'a> {
         let Ok(outer) = outer_of(&cx) else {
             let schedule = match (cx.group.root, extents_of(&cx)) {
                 (Some(root), Extents::OutermostOr(make)) => make(cx, root)?,
-                // A schedule that does not take such extents says so.
+                // Schedules without support for such extents return an error.
                 _ => choose_whole(cx)?,
             };
             return Ok(Self::Whole(Whole::new(cx, schedule)));
@@ -66,7 +66,7 @@ impl<'a> Choice<'a> {
         Ok(Self::Sliced(Box::new(Sliced { cx, kinds, outer })))
     }
 
-    /// What the planner must provide.
+    /// Returns the requirements to the planner.
     pub fn requirements(&self) -> Requirements {
         match self {
             Self::Whole(whole) => whole.requirements(),
@@ -74,7 +74,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// For how many parts there is to be scratch memory.
+    /// Returns the number of parts that need scratch memory.
     pub fn scratch_parts(&self) -> u64 {
         match self {
             Self::Whole(whole) => whole.scratch_parts(),
@@ -82,10 +82,10 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// The kernels, in the order in which they are called. `shared` are the pairs that do share memory.
+    /// Writes the kernels, in the order of their calls. `shared` are the pairs that do share memory.
     ///
     /// # Errors
-    /// When an operation has no lowering.
+    /// [`Unsupported`] if an operation has no lowering.
     pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
         match self {
             Self::Whole(whole) => whole.pieces(shared),
@@ -95,12 +95,12 @@ impl<'a> Choice<'a> {
 }
 
 impl Sliced<'_> {
-    /// Scratch memory for each kernel. A tensor may be written over another one if every slice of it ends before the other's next
-    /// slice begins.
+    /// Returns the requirements for all kernels. A tensor may overwrite another one only if each of its slices ends before the other's next slice
+    /// begins.
     fn requirements(&self) -> Requirements {
         let all = self.kinds.iter().rev().map(Whole::requirements);
         let mut needs = all.reduce(Requirements::of_both).unwrap_or_default();
-        // Sliding is said of whole tensors.
+        // Sliding holds only for whole tensors.
         needs.may_slide.clear();
         let stays_ahead = |&(read, written): &(Value, Value)| self.stride(read) > 0 && self.stride(read) >= self.stride(written);
         needs.may_share.retain(stays_ahead);
@@ -108,13 +108,14 @@ impl Sliced<'_> {
         needs
     }
 
-    /// Bytes of a slice of a tensor; 0 where all slices have the whole of it.
+    /// Returns the bytes of a slice of a tensor; 0 if all slices use the whole tensor.
     fn stride(&self, tensor: Value) -> u64 {
         slice_bytes(&self.cx, tensor).unwrap_or(0)
     }
 
     fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
-        // Of tensors that share memory slices of different sizes begin at different places, which nothing that says how a kernel may be cut knows of.
+        // In tensors that share memory, slices of different sizes begin at different places. The analysis of parts does not know this, so such
+        // kernels stay whole.
         let alike = shared.iter().all(|&(read, written)| self.stride(read) == self.stride(written));
         let mut pieces = Vec::new();
         let mut before = None;
@@ -140,7 +141,7 @@ impl Sliced<'_> {
     }
 }
 
-/// Bytes of one slice of a tensor that has slices.
+/// Returns the bytes of one slice of a tensor. `None` if the tensor has no slices, or they do not begin at whole bytes.
 fn slice_bytes(cx: &Context<'_>, tensor: Value) -> Option<u64> {
     let ty = cx.function.stored_type(tensor);
     let mut known = ty.shape.iter().map(|e| cx.function.resolved(*e)).filter_map(Extent::as_static);
@@ -153,12 +154,12 @@ fn dynamic() -> Unsupported {
     Unsupported::new("a tensor of dynamic shape")
 }
 
-/// Whether some tensor of a group has an extent that is known when the program runs.
+/// Tests whether some tensor of a group has a run-time extent.
 fn is_dynamic(cx: &Context<'_>) -> bool {
     cx.group.tensors(cx.function).iter().any(|&v| Shapes { cx }.is_dynamic(v))
 }
 
-/// Where the group's schedule takes extents that are known when the kernel runs.
+/// Returns the positions at which the group's schedule accepts run-time extents.
 fn extents_of(cx: &Context<'_>) -> Extents {
     let Some(root) = cx.group.root else { return Extents::Anywhere };
     match choose::row(cx.operation(root).op()) {
@@ -167,10 +168,9 @@ fn extents_of(cx: &Context<'_>) -> Extents {
     }
 }
 
-/// The slices of a group some of whose tensors have extents that are known when the program runs.
+/// Finds the slices of a group with run-time extents.
 ///
-/// # Errors
-/// When such an extent is not an outermost one of all tensors that have it, or the operator mixes slices.
+/// [`Unsupported`] if such an extent is not a leading one in all tensors that have it, or if the operator mixes slices.
 fn outer_of(cx: &Context<'_>) -> Result<Outer, Unsupported> {
     let shapes = Shapes { cx };
     let tensors = cx.group.tensors(cx.function);
@@ -202,7 +202,7 @@ fn outer_of(cx: &Context<'_>) -> Result<Outer, Unsupported> {
     Ok(Outer { extents, most, blocks: shapes.blocks(most) })
 }
 
-/// Shapes of a group's tensors.
+/// The shapes of a group's tensors.
 struct Shapes<'a, 'c> {
     cx: &'c Context<'a>,
 }
@@ -217,12 +217,13 @@ impl Shapes<'_, '_> {
         function.stored_type(tensor).shape.iter().any(|&extent| function.resolved(extent).as_static().is_none())
     }
 
-    /// All dynamic extents of a tensor, outermost first.
+    /// Returns all dynamic extents of a tensor, outermost first.
     fn extents(&self, tensor: Value) -> Vec<Value> {
         self.shape(tensor).into_iter().filter_map(|e| if let Extent::Value(v) = e { Some(v) } else { None }).collect()
     }
 
-    /// The dynamic extents of a tensor, if only ones stand before them, and the number of dimensions up to the last.
+    /// Returns the dynamic extents of a tensor, and the number of dimensions up to the last of them. `None` if a static extent other than 1 comes
+    /// before it.
     fn prefix(&self, tensor: Value) -> Option<(Vec<Value>, usize)> {
         let shape = self.shape(tensor);
         let end = shape.iter().rposition(|e| e.as_static().is_none())? + 1;
@@ -230,20 +231,20 @@ impl Shapes<'_, '_> {
         outermost.then(|| (self.extents(tensor), end))
     }
 
-    /// Whether all tensors are gone over element by element, so that it does not matter where the extents stand.
+    /// Tests whether all work is element-wise on one shape, so that positions of run-time extents do not matter.
     fn is_flat(&self, tensors: &[Value]) -> bool {
         let Some(shape) = tensors.iter().map(|&v| self.shape(v)).find(|s| s.iter().any(|e| e.as_static().is_none())) else { return false };
         let single = |shape: &[Extent]| shape.iter().all(|e| *e == Extent::Static(1));
         self.cx.group.root.is_none() && tensors.iter().map(|&v| self.shape(v)).all(|s| s == shape || single(&s))
     }
 
-    /// Whether an operand that broadcasts as NumPy does takes the dynamic extents of the output where it has any.
+    /// Tests whether an operand that broadcasts has the output's extents in all dimensions that it does not repeat.
     fn follows(&self, operand: &[Extent], output: &[Extent]) -> bool {
         let Some(offset) = output.len().checked_sub(operand.len()) else { return false };
         operand.iter().zip(&output[offset..]).all(|(have, want)| *have == Extent::Static(1) || have == want)
     }
 
-    /// What is done element by element before and after the root.
+    /// Checks the operands of the epilogue and the prologue.
     fn check_expressions(&self) -> Result<(), Unsupported> {
         let group = self.cx.group;
         let output = self.shape(group.outputs[0]);
@@ -258,8 +259,8 @@ impl Shapes<'_, '_> {
         if sound { Ok(()) } else { Err(dynamic()) }
     }
 
-    /// Whether each slice of an operator's results follows from the slices of its operands with the same number, and from operands that
-    /// have none. All tensors with slices have the same ones; those of a result come from an operand, and not from a field.
+    /// Tests whether each slice of the results depends only on the operands' slices of the same number, and on operands without slices. All tensors
+    /// with slices must have the same extents. A result's extents must come from an operand, not from a field.
     fn keeps_slices_apart(&self, data: &InstData) -> bool {
         let axes = data.axes(self.cx.module, self.cx.function);
         let operands: Vec<(Vec<Extent>, &Vec<Axis>)> =
@@ -281,8 +282,8 @@ impl Shapes<'_, '_> {
                 .all(|(at, extent)| !is_dynamic(extent) || comes_from_operand(at, extent))
     }
 
-    /// Sizes of blocks of at most `most` slices. Register tiles of few rows take nearly as long as those of many, so what is left of large blocks of
-    /// contractions is worth a kernel. All machines have the same sizes, for they share the calls.
+    /// Returns the sizes of blocks of at most `most` slices. Contractions get a kernel for medium blocks, since register tiles with few rows take
+    /// nearly as long as full ones. All machines have the same sizes, because they share the calls.
     fn blocks(&self, most: u64) -> Vec<u64> {
         let largest = self.block().min(most.max(1));
         let is_contraction = |root| matches!(self.cx.function.insts[root].op(), Op::Matmul | Op::BlockMatmul | Op::Conv);
@@ -294,7 +295,7 @@ impl Shapes<'_, '_> {
         sizes
     }
 
-    /// Slices of a block: enough for full vectors and register tiles, none where a slice alone is.
+    /// Returns the slices of a block: enough to fill vectors and register tiles, or one if a slice alone is enough.
     fn block(&self) -> u64 {
         let elements = |v: Value| self.shape(v).iter().filter_map(|e| e.as_static()).product::<u64>().max(1);
         let output = elements(self.cx.group.outputs[0]);
@@ -309,9 +310,9 @@ impl Shapes<'_, '_> {
     }
 }
 
-/// Rows of a matrix product, or pixels, that fill its register tiles.
+/// Rows of a matrix product, or pixels, that fill register tiles.
 const ROWS: u64 = 16;
-/// By how much blocks of what is left of the largest ones are smaller.
+/// Ratio of the largest blocks to medium ones.
 const SMALLER: u64 = 4;
-/// Elements that keep vectors full.
+/// Elements that fill vectors.
 const ELEMENTS: u64 = 256;

@@ -1,36 +1,36 @@
-//! A kernel of a group, and what it is called for: once, in parts, or for blocks of slices.
+//! A kernel of a group and its calls: once, in parts, or for blocks of slices.
 
 use super::interface::Lowered;
 use crate::ir::Value;
 
-/// A kernel of a group with the blocks that it is called for.
+/// A kernel of a group with the blocks that it computes.
 pub struct Piece {
     /// The kernel.
     pub lowered: Lowered,
-    /// The extent of what it may be cut along; see [`Schedule::extent`].
+    /// Extent along which it can be split; see [`Schedule::extent`].
     pub extent: Option<u64>,
-    /// The most parts that are worth it.
+    /// Maximum number of parts that are worth their cost.
     pub most_parts: u64,
-    /// None where it is called once.
+    /// Slices that it computes; `None` if it is called once.
     pub slices: Option<PieceSlices>,
 }
 
-/// See [`crate::program::Slices`].
+/// Slices of a piece: see [`crate::program::Slices`].
 pub struct PieceSlices {
-    /// The extents whose product is the number of slices.
+    /// Extents whose product is the number of slices.
     pub extents: Vec<Value>,
-    /// The most slices that there are.
+    /// Maximum number of slices.
     pub most: u64,
     /// Slices of a block.
     pub block: u64,
-    /// Another piece takes the slices before, as far as they fill blocks of this many.
+    /// Block size of the piece before this one, which takes as many whole blocks as possible.
     pub after_blocks_of: Option<u64>,
-    /// Bytes from one slice to the next, an argument each.
+    /// Bytes from one slice to the next, for each argument.
     pub strides: Vec<u64>,
 }
 
 impl PieceSlices {
-    /// Blocks that it takes when there are as many slices as there can be.
+    /// Returns the number of blocks for the maximum number of slices.
     pub fn most_blocks(&self) -> u64 {
         let before = self.after_blocks_of.map_or(0, |blocks| self.most / blocks.max(1) * blocks);
         (self.most - before) / self.block.max(1)

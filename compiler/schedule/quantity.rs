@@ -1,5 +1,5 @@
-//! Extents, strides and offsets that may be known only when the kernel runs: sums of products of extents. What is known is a number, and
-//! kernels then have it as a constant, so that one schedule serves static and dynamic shapes.
+//! Extents, strides and offsets that may be known only at run time: sums of products of extents. Known quantities are constants in kernels, so one
+//! schedule serves static and dynamic shapes.
 
 use super::arguments::{Arguments, Elements};
 use super::loops::{Outcome, for_range, for_values, if_then, row_between};
@@ -11,26 +11,26 @@ use smallvec::{SmallVec, smallvec};
 /// A polynomial in run-time extents with integer coefficients.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Quantity {
-    /// Products, each with its coefficient: factors in order, products in order, no coefficient 0. Mostly it is a number.
+    /// Products, each with its coefficient. Factors and products are sorted, and no coefficient is 0. Most quantities are a single number.
     terms: SmallVec<[(Vec<Index>, i64); 1]>,
 }
 
 /// A quantity in a kernel.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
-    /// Known when the kernel is made.
+    /// Number that is known at compile time.
     Known(i64),
-    /// Computed when it runs.
+    /// Value that is computed at run time.
     Computed(Value),
 }
 
 impl Quantity {
-    /// A number.
+    /// Makes a known quantity.
     pub fn known(n: i64) -> Self {
         Self { terms: if n == 0 { smallvec![] } else { smallvec![(vec![], n)] } }
     }
 
-    /// An extent whose aliases are resolved.
+    /// Makes the quantity of an extent whose aliases are resolved.
     pub fn of(extent: Extent) -> Self {
         match extent {
             Extent::Static(n) => Self::known(i64::try_from(n).unwrap_or(i64::MAX)),
@@ -38,7 +38,7 @@ impl Quantity {
         }
     }
 
-    /// The number, when it is one.
+    /// Returns the number, if it is known.
     pub fn as_known(&self) -> Option<i64> {
         match &self.terms[..] {
             [] => Some(0),
@@ -47,12 +47,12 @@ impl Quantity {
         }
     }
 
-    /// Whether it is a certain number.
+    /// Tests whether it is known and equal to `n`.
     pub fn is(&self, n: i64) -> bool {
         self.as_known() == Some(n)
     }
 
-    /// Sum. Coefficients stay far from overflow, since shapes have less than 2⁶⁰ elements.
+    /// Returns the sum. Coefficients stay far from overflow, since shapes have less than 2⁶⁰ elements.
     pub fn plus(&self, other: &Self) -> Self {
         let mut sum = self.clone();
         for (factors, n) in &other.terms {
@@ -61,7 +61,7 @@ impl Quantity {
         sum
     }
 
-    /// Product.
+    /// Returns the product.
     pub fn times(&self, other: &Self) -> Self {
         let mut product = Self::default();
         for (a, n) in &self.terms {
@@ -74,7 +74,7 @@ impl Quantity {
         product
     }
 
-    /// Product with a number.
+    /// Returns the product with a number.
     pub fn scaled(&self, n: i64) -> Self {
         self.times(&Self::known(n))
     }
@@ -87,15 +87,15 @@ impl Quantity {
         self.terms.retain(|term| term.1 != 0);
     }
 
-    /// The extents that it is made of.
+    /// Returns the extents in its terms.
     pub fn extents(&self) -> impl Iterator<Item = Index> + '_ {
         self.terms.iter().flat_map(|(factors, _)| factors.iter().copied())
     }
 
-    /// The largest value of a quantity without negative coefficients.
+    /// Returns the largest value of a quantity without negative coefficients.
     ///
     /// # Errors
-    /// When an extent has no bound, or the value is beyond 62 bits.
+    /// [`Unsupported`] if an extent has no bound, or the value is beyond 62 bits.
     pub fn most(&self, function: &Function) -> Result<u64, Unsupported> {
         let largest = |factors: &[Index], n: i64| {
             factors.iter().try_fold(u64::try_from(n).ok()?, |product, &extent| {
@@ -108,12 +108,12 @@ impl Quantity {
     }
 }
 
-/// The product of quantities.
+/// Returns the product of quantities.
 pub fn product<'q>(quantities: impl IntoIterator<Item = &'q Quantity>) -> Quantity {
     quantities.into_iter().fold(Quantity::known(1), |product, factor| product.times(factor))
 }
 
-/// Row-major strides in elements.
+/// Returns the row-major strides of a shape, in elements.
 pub fn strides(shape: &[Quantity]) -> Vec<Quantity> {
     let mut strides = vec![Quantity::known(0); shape.len()];
     let mut step = Quantity::known(1);
@@ -131,7 +131,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// Declares a buffer for each extent that is not loaded yet, and loads it. To stand before all loops.
+    /// Declares a buffer for each extent that is not yet loaded, and loads it. Calls come before all loops.
     pub fn load(&mut self, b: &mut KernelBuilder, arguments: &mut Arguments, extents: impl IntoIterator<Item = Index>) {
         for extent in extents {
             if self.loaded.iter().any(|(known, _)| *known == extent) {
@@ -144,7 +144,7 @@ impl Cells {
         }
     }
 
-    /// A quantity of extents that are loaded, computed here.
+    /// Computes a quantity from loaded extents.
     pub fn number(&self, b: &mut KernelBuilder, quantity: &Quantity) -> Number {
         if let Some(n) = quantity.as_known() {
             return Number::Known(n);
@@ -176,7 +176,7 @@ impl std::fmt::Display for Number {
 }
 
 impl Number {
-    /// As a value.
+    /// Returns it as a value.
     pub fn value(self, b: &mut KernelBuilder) -> Value {
         match self {
             Self::Known(n) => b.index(n),
@@ -184,12 +184,12 @@ impl Number {
         }
     }
 
-    /// Whether it is known to be a number.
+    /// Tests whether it is known and equal to `n`.
     pub fn is(self, n: u64) -> bool {
         matches!(self, Self::Known(known) if u64::try_from(known) == Ok(n))
     }
 
-    /// An index times this.
+    /// Returns the product with an index.
     pub fn scale(self, b: &mut KernelBuilder, index: Value) -> Value {
         match self {
             Self::Known(n) => b.scale_index(index, n, 0),
@@ -197,7 +197,7 @@ impl Number {
         }
     }
 
-    /// One less.
+    /// Returns the number minus one.
     pub fn less_one(self, b: &mut KernelBuilder) -> Value {
         match self {
             Self::Known(n) => b.index(n - 1),
@@ -208,7 +208,7 @@ impl Number {
         }
     }
 
-    /// A number times this.
+    /// Returns the product with a known number, as a value.
     pub fn scale_known(self, b: &mut KernelBuilder, n: i64) -> Value {
         match self {
             Self::Known(m) => b.index(n.saturating_mul(m)),
@@ -216,7 +216,7 @@ impl Number {
         }
     }
 
-    /// This times a number.
+    /// Returns the product with a known number.
     pub fn times(self, b: &mut KernelBuilder, n: u64) -> Self {
         let n = i64::try_from(n).unwrap_or(i64::MAX);
         match self {
@@ -225,7 +225,7 @@ impl Number {
         }
     }
 
-    /// An index plus this.
+    /// Returns the sum with an index.
     pub fn plus(self, b: &mut KernelBuilder, index: Value) -> Value {
         match self {
             Self::Known(n) => b.scale_index(index, 1, n),
@@ -233,7 +233,7 @@ impl Number {
         }
     }
 
-    /// A loop over this many elements by `step`, then the rest one by one, or all at once where their number is known.
+    /// Builds a loop over this many elements by `step`. The rest follows at once if its size is known, otherwise one by one.
     pub fn tiles<R: Outcome>(self, b: &mut KernelBuilder, step: u64, mut body: impl FnMut(&mut KernelBuilder, Value, u64) -> R) -> R {
         let by = i64::try_from(step).unwrap_or(i64::MAX);
         match self {
@@ -261,7 +261,7 @@ impl Number {
         }
     }
 
-    /// A loop from this to `end`.
+    /// Builds a loop from this number to `end`.
     pub fn up_to(self, b: &mut KernelBuilder, end: Self, step: i64, body: impl FnOnce(&mut KernelBuilder, Value)) {
         if let (Self::Known(start), Self::Known(end)) = (self, end) {
             return b.for_range(start, end, step, body);
@@ -270,7 +270,7 @@ impl Number {
         b.for_values(start, end, step, body);
     }
 
-    /// A loop over this many rounds.
+    /// Builds a loop with this many iterations.
     pub fn repeat<R: Outcome>(self, b: &mut KernelBuilder, body: impl FnOnce(&mut KernelBuilder, Value) -> R) -> R {
         match self {
             Self::Known(n) => for_range(b, (0, n), 1, body),
@@ -281,8 +281,8 @@ impl Number {
         }
     }
 
-    /// A loop over this many elements by `lanes`, then the rest with fewer active lanes: all at once where their number is known or a machine masks vectors
-    /// of up to `masked` lanes, else one at a time.
+    /// Builds a loop over this many elements by `lanes`, then the rest with fewer active lanes. The rest is one vector if its size is known, or if
+    /// the machine masks vectors of up to `masked` lanes. Otherwise elements follow one by one.
     pub fn row<R: Outcome>(
         self,
         b: &mut KernelBuilder,
@@ -293,7 +293,7 @@ impl Number {
         self.row_of(b, (lanes, masked), 1, body)
     }
 
-    /// The same for elements that come in units of this many.
+    /// Builds [`Self::row`] for elements in units of `unit`.
     pub fn row_of<R: Outcome>(
         self,
         b: &mut KernelBuilder,
@@ -304,7 +304,7 @@ impl Number {
         self.row_after(b, Self::Known(0), (lanes, masked), unit, body)
     }
 
-    /// The same for those after a number of elements, which fill whole vectors.
+    /// Builds [`Self::row_of`] for the elements from `start` on, a multiple of `lanes`.
     pub fn row_after<R: Outcome>(
         self,
         b: &mut KernelBuilder,
@@ -339,10 +339,10 @@ impl Number {
         }
     }
 
-    /// A loop over whole tiles of this many elements; gives where they end.
+    /// Builds a loop over whole tiles of `size` elements. Returns the end of the last one.
     ///
     /// # Errors
-    /// As `body`.
+    /// The errors of `body`.
     pub fn whole_tiles(
         self,
         b: &mut KernelBuilder,
@@ -359,15 +359,15 @@ impl Number {
         }
     }
 
-    /// Whether what comes after whole vectors is taken together, in the lanes of one more, on a machine that masks vectors of up to `masked` lanes.
+    /// Tests whether the elements after whole vectors become one masked vector, on a machine that masks up to `masked` lanes.
     pub fn masks_rest(self, lanes: u16, masked: u16) -> bool {
         matches!(self, Self::Computed(_)) && (2..=masked).contains(&lanes)
     }
 
-    /// What some values become by the elements after whole vectors, if there are any: `body` gets the first of them and a mask of the lanes that hold them.
+    /// Updates values with the elements after whole vectors, if there are any. `body` gets the first of these elements and the mask of their lanes.
     ///
     /// # Errors
-    /// As `body`.
+    /// The errors of `body`.
     pub fn with_rest(
         self,
         b: &mut KernelBuilder,
@@ -389,17 +389,17 @@ impl Number {
         inside.map(|()| values)
     }
 
-    /// Where whole vectors of this many elements begin and end, or what is left after them.
+    /// Returns the start and the end of the whole vectors of `lanes`, or of the rest after them.
     pub fn stretch(self, b: &mut KernelBuilder, lanes: u16, is_rest: bool) -> (Value, Value) {
         if is_rest { (self.whole(b, lanes), self.value(b)) } else { (b.index(0), self.whole(b, lanes)) }
     }
 
-    /// What is left when whole vectors are taken away, taken away.
+    /// Rounds the number down to a multiple of `lanes`.
     pub fn whole(self, b: &mut KernelBuilder, lanes: u16) -> Value {
         match self {
             Self::Known(n) => b.index(n / i64::from(lanes) * i64::from(lanes)),
             Self::Computed(end) => {
-                // Lane counts are powers of two, and numbers of elements not negative.
+                // Lane counts are powers of two, and numbers of elements are not negative.
                 let mask = b.index(-i64::from(lanes));
                 b.binary(crate::kernel::BinaryOp::And, end, mask)
             }
@@ -407,13 +407,14 @@ impl Number {
     }
 }
 
-/// A mask of the lanes that hold elements between two places, of a vector that begins at the first.
+/// Returns a mask of the lanes from `start` to `end`, of a vector that begins at `start`.
 fn first_lanes(b: &mut KernelBuilder, (start, end): (Value, Value), lanes: u16) -> Value {
     let count = b.sub(end, start);
     b.first_lanes(count, lanes)
 }
 
-/// One loop a dimension, the first outermost. The body gets the position in each and the number of the pixel; both begin as given.
+/// Builds one loop for each dimension, the first outermost. The body gets the position in each dimension and the number of the pixel. Both continue
+/// from the given ones.
 pub fn nest<R: Outcome>(
     b: &mut KernelBuilder,
     dimensions: &[Number],

@@ -1,7 +1,7 @@
 //! A group that one kernel computes, called once or in parts.
 //!
-//! A schedule may say itself what its kernel is cut by. Where memory is planned for threads, every other kernel is looked at too: see
-//! [`crate::kernel::passes::parts`]. A tensor then has a place of its own wherever in another's place it would keep the kernel whole.
+//! A schedule may itself name the extent along which its kernel is split. If memory is planned for threads, all other kernels are analysed, too: see
+//! [`crate::kernel::passes::parts`]. A tensor then gets memory of its own if sharing would keep the kernel whole.
 
 use super::context::Context;
 use super::interface::{Lowered, Requirements, Schedule};
@@ -13,22 +13,22 @@ use crate::ir::Value;
 use crate::kernel::cost::instructions;
 use crate::kernel::passes::parts::in_parts;
 
-/// See the module.
+/// A group with its schedule: see the module.
 pub struct Whole<'a> {
     cx: Context<'a>,
     schedule: Box<dyn Schedule + 'a>,
 }
 
 impl<'a> Whole<'a> {
-    /// Computes a group by a schedule.
+    /// Makes a group that `schedule` computes.
     pub fn new(cx: Context<'a>, schedule: Box<dyn Schedule + 'a>) -> Self {
         Self { cx, schedule }
     }
 
-    /// What the planner must provide for one part.
+    /// Returns the requirements to the planner for one part.
     pub fn requirements(&self) -> Requirements {
         let mut needs = self.schedule.requirements();
-        // What is also read at other positions than the one that is written is read after it.
+        // A tensor that is also read at other positions than the written one may be read after it is overwritten.
         let group = self.cx.group;
         let in_turn =
             |&(read, _): &(Value, Value)| !is_picked_from(self.cx.function, &group.insts, read) && !self.is_read_as_another_shape(read);
@@ -39,30 +39,30 @@ impl<'a> Whole<'a> {
             if self.schedule.extent(&[]).is_some() {
                 needs.may_share.retain(|&pair| self.schedule.extent(&[pair]).is_some());
             }
-            // What slides is read by one part where another has written.
+            // In sliding pairs, one part would read memory that another has overwritten.
             needs.may_slide.clear();
         }
         needs
     }
 
-    /// Whether another operand is a view of a tensor. A schedule tells operands apart by value. The root reads one of the two in its own order, which
-    /// is not the one in which results are written. Without a root, both are read where they are written.
+    /// Tests whether another operand is a view of a tensor. Schedules tell operands apart by value. The root reads one of the two in its own order,
+    /// which is not the order of the results. Without a root, both are read where they are written.
     fn is_read_as_another_shape(&self, tensor: Value) -> bool {
         let Context { function, group, .. } = self.cx;
         let memory = viewed(function, tensor);
         group.root.is_some() && group.inputs(function).into_iter().any(|other| other != tensor && viewed(function, other) == memory)
     }
 
-    /// For how many parts there is to be scratch memory.
+    /// Returns the number of parts that need scratch memory.
     pub fn scratch_parts(&self) -> u64 {
         let may_be_cut = self.schedule.extent(&[]).is_some() || self.schedule.writes_scratch_first();
         if self.cx.is_for_threads() && may_be_cut { self.cx.threads.count.into() } else { 1 }
     }
 
-    /// The kernels. `shared` are the pairs that do share memory.
+    /// Writes the kernels. `shared` are the pairs that do share memory.
     ///
     /// # Errors
-    /// When an operation has no lowering.
+    /// [`Unsupported`] if an operation has no lowering.
     pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
         let first = self.piece(self.schedule.lower(shared)?, self.schedule.extent(shared));
         let last = self.schedule.lower_last()?.map(|lowered| self.piece(lowered, None));

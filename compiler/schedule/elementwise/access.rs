@@ -1,47 +1,47 @@
-//! How each operand's elements follow the position in the output.
+//! Accesses of operands: the relation between a position in the output and the operand's element.
 
 use crate::fuse::gathered::{gathered, integers};
 use crate::ir::Value as Tensor;
 use crate::schedule::context::Context;
 use crate::schedule::quantity::Quantity;
 
-/// How an operand's element index follows from the output position.
+/// Relation between a position in the output and the index of an operand's element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// The same element for every position.
+    /// One element for all positions.
     Single,
-    /// Element by element as the output.
+    /// The element with the output's own index.
     Same,
-    /// One element a channel (the last dimension).
+    /// One element for each channel (index of the last dimension).
     Channel,
-    /// One element a pixel (all dimensions but the last).
+    /// One element for each pixel (index of all dimensions but the last).
     Pixel,
-    /// Strides in elements a dimension, 0 where the operand repeats.
+    /// Strides of the dimensions, in elements. They are 0 in dimensions that the operand broadcasts along.
     Strided(Vec<Quantity>),
-    /// Picked along some dimensions from another tensor; the last is as the output's.
+    /// Slices picked from another tensor along some dimensions. The last dimension is the output's.
     Picked(Picked),
 }
 
-/// An operand that is read where its elements lie in the tensor that they are picked from: see [`crate::fuse::gathered`].
+/// An operand that is read in place, in the tensor that its slices are picked from: see [`crate::fuse::gathered`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picked {
-    /// What it is picked from.
+    /// Tensor that slices are picked from.
     pub source: Tensor,
-    /// For each dimension but the last, in elements of the source.
+    /// Starts of the slices, in elements of the source, for each dimension but the last.
     pub starts: Vec<Starts>,
 }
 
-/// Where the slices of a dimension begin, in what is around it.
+/// Starts of a dimension's slices, relative to the slice that contains them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Starts {
-    /// One after the other.
+    /// All slices in order, at multiples of a stride.
     Each(i64),
-    /// Slices that are picked.
+    /// Picked slices, by their starts.
     At(Vec<i64>),
 }
 
 impl Picked {
-    /// What a tensor is picked from by instructions of the group; nothing where none does.
+    /// Finds the tensor that instructions of the group pick `value` from. `None` if it is computed otherwise.
     pub fn new(cx: &Context<'_>, value: Tensor) -> Option<Self> {
         let gathered = gathered(cx.function, &cx.group.insts, value)?;
         let shape = cx.shape(gathered.source).ok()?;
@@ -57,7 +57,7 @@ impl Picked {
     }
 }
 
-/// The access of an operand of one shape in an output of another, the operand's broadcasting to the output's.
+/// Returns the access of an operand that broadcasts to the output, from the shapes of both.
 pub fn access(operand: &[Quantity], output: &[Quantity]) -> Access {
     let offset = output.len() - operand.len();
     let one = Quantity::known(1);
@@ -87,13 +87,13 @@ pub fn access(operand: &[Quantity], output: &[Quantity]) -> Access {
     Access::Strided(strides)
 }
 
-/// Whether an operand broadcasts to an output: extents that are not known must be the same ones.
+/// Tests whether an operand broadcasts to an output. Run-time extents must be the same extents.
 pub fn fits(operand: &[Quantity], output: &[Quantity]) -> bool {
     let Some(offset) = output.len().checked_sub(operand.len()) else { return false };
     operand.iter().zip(&output[offset..]).all(|(have, want)| have.is(1) || have == want)
 }
 
-/// Whether an operand with these strides is the same in all channels of a pixel.
+/// Tests whether an operand with these strides has one element for all channels of a pixel.
 pub fn is_same_in_channels(strides: &[Quantity]) -> bool {
     strides.last().is_some_and(|stride| stride.is(0))
 }

@@ -1,5 +1,5 @@
-//! Neighbouring pixels of a block of channels that are computed as one vector, and stored each in its place: instructions that narrow whole
-//! vectors then have whole ones.
+//! Neighbouring pixels of a block of channels that are computed as one vector and stored separately, so that narrowing instructions get whole
+//! vectors.
 
 use super::lanes::{join, narrow};
 use super::neighbours::Neighbours;
@@ -9,11 +9,11 @@ use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::unsupported::Unsupported;
 
 impl ElementWise<'_> {
-    /// Computes the channels of a block of neighbouring pixels, from that of a place on, whose accumulators are all lanes of some vectors. `hoisted` has what
-    /// is the same for all of them ([`Self::repeat_channels`]).
+    /// Computes the channels of a block of neighbouring pixels, from a place on. All lanes of `accumulators` together hold their sums. `hoisted` has
+    /// the operands that are the same for all pixels ([`Self::repeat_channels`]).
     ///
     /// # Errors
-    /// As [`Self::emit`].
+    /// The errors of [`Self::emit`].
     pub fn emit_apart(
         &self,
         b: &mut KernelBuilder,

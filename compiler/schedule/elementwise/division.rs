@@ -1,22 +1,22 @@
-//! Quotients of vectors of integers. Processors divide vectors of floats, but no vectors of integers.
+//! Quotients of vectors of integers. Processors divide vectors of floats, but not vectors of integers.
 
 use super::ranges::Range;
 use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
 use crate::machine::{Machine, Requantize};
 
-/// How quotients of integers are computed without a division of each lane.
+/// A way to compute quotients of integers without a division in each lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quotients {
-    /// As quotients of binary32, which are the nearest numbers.
+    /// Quotients of binary32, correctly rounded, then truncated.
     Floats,
-    /// As products of integers, by numbers that are known.
+    /// Products of integers, for known divisors.
     Products,
-    /// Not at all.
+    /// No such way: each lane is divided.
     Divided,
 }
 
 impl Quotients {
-    /// The way of a machine.
+    /// Returns the way of a machine.
     pub fn of(machine: &Machine) -> Self {
         match machine.requantize {
             _ if !machine.rounds_floats() => Self::Divided,
@@ -26,10 +26,11 @@ impl Quotients {
     }
 }
 
-/// Integers from here on have no binary32 of their own.
+/// Bound of integers that binary32 represents exactly.
 const EXACT: i128 = 1 << 24;
 
-/// The quotient `x / d` of 32-bit integers, towards zero, if a shorter way than a division in each lane is exact. Ranges are those of `x` and `d`.
+/// Returns the quotient `x / d` of 32-bit integers, truncated. `None` if only a division in each lane is exact. `of_x` and `of_d` are the ranges of
+/// `x` and `d`.
 pub(super) fn quotient(b: &mut KernelBuilder, way: Quotients, [x, d]: [Value; 2], [of_x, of_d]: [Range; 2]) -> Option<Value> {
     let single = b.ty(x).lanes == 1 && way == Quotients::Floats || b.ty(x).lane != Lane::I32;
     if single || way == Quotients::Divided || of_d.0 <= 0 {
@@ -46,7 +47,7 @@ pub(super) fn quotient(b: &mut KernelBuilder, way: Quotients, [x, d]: [Value; 2]
     (largest < EXACT).then(|| by_floats(b, x, d))
 }
 
-/// `x / 2^exponent`: a shift, after `2^exponent - 1` is added to what is negative.
+/// Computes `x / 2^exponent` by a shift, after an addition of `2^exponent - 1` to negative numbers.
 fn by_power_of_two(b: &mut KernelBuilder, x: Value, exponent: u8) -> Value {
     if exponent == 0 {
         return x;
@@ -57,8 +58,9 @@ fn by_power_of_two(b: &mut KernelBuilder, x: Value, exponent: u8) -> Value {
     b.shift(BinaryOp::ShiftRightSigned, sum, exponent)
 }
 
-/// `x / d` for a number d, no power of two, and x up to `most`: `x · m >> s` for an m just above `2ˢ / d`, rounded down, and one more for a negative x. What m is
-/// too large by makes less than one of `most · m`. The product has 32 bits if it can, else its high half is taken.
+/// Computes `x / d` for a constant `d` that is no power of two, and `|x| <= most`. The result is `x · m >> s`, plus one if `x` is negative, with `m`
+/// just above `2ˢ / d`. The error of `m` changes `most · m` by less than one unit of the quotient. The product has 32 bits if possible; otherwise its
+/// high half is taken. `None` if no `m` is exact.
 fn by_product(b: &mut KernelBuilder, x: Value, d: i128, most: i128) -> Option<Value> {
     let multiplier = |shift: u32| ((1 << shift) / d) + 1;
     let exact = |shift: u32| (multiplier(shift) * d - (1 << shift)) * most < 1 << shift;
@@ -73,8 +75,8 @@ fn by_product(b: &mut KernelBuilder, x: Value, d: i128, most: i128) -> Option<Va
     Some(b.add(below, sign))
 }
 
-/// The rounded quotient of the numbers as binary32, truncated. This is exact below 2^24: a quotient that is no integer is at least `1/d` away from the
-/// next one, and rounding moves it by at most `x/d * 2^-24`, which is less.
+/// Computes the rounded quotient in binary32 and truncates it. This is exact below 2^24. A quotient that is no integer is at least `1/d` away from
+/// the next integer, and rounding moves it by at most `x/d * 2^-24`, which is less.
 fn by_floats(b: &mut KernelBuilder, x: Value, d: Value) -> Value {
     let [x, d] = [x, d].map(|value| b.convert(ConvertOp::SignedToFloat, value, Lane::F32));
     let quotient = b.binary(BinaryOp::FloatDiv, x, d);
@@ -87,7 +89,7 @@ mod tests {
     use crate::kernel::interpret::interpret;
     use crate::kernel::{BufferKind, KernelBuilder, Type};
 
-    /// The quotients of vectors of four whose operands are known to lie in these ranges; `None` where a division is needed.
+    /// Computes quotients in vectors of four, with operands in these ranges; `None` if lanes must be divided.
     fn quotients(way: Quotients, x: &[i32], d: &[i32], ranges: [Range; 2]) -> Option<Vec<i32>> {
         let mut b = KernelBuilder::new("quotients");
         let count = x.len() as u64;
@@ -135,7 +137,7 @@ mod tests {
                 let wanted: Vec<i32> = x.iter().map(|x| x / divisor).collect();
                 let ranges = [(-i128::from(most), most.into()), (divisor.into(), divisor.into())];
                 let found = quotients(Quotients::Products, &x, &vec![divisor; x.len()], ranges);
-                // Of all integers, some quotients have no multiplier of 32 bits: these are divided.
+                // If x may be any integer, some divisors have no multiplier of 32 bits: these are divided.
                 let is_divided = most == i32::MAX && found.is_none();
                 assert!(is_divided || found == Some(wanted), "up to {most} by {divisor}: {found:?}");
             }

@@ -1,7 +1,8 @@
 //! Scalar expressions as vector code: evaluates the nodes of a `map` on kernel values.
 //!
-//! In registers, integers up to 32 bits are held in 32-bit lanes, extended by their own sign; 16-bit floats are binary32, rounded after every
-//! operation; truth values are masks. Interval analysis tells where wrapping to a narrow type does nothing, and where storing may saturate and so drop a clamp.
+//! Registers hold integers up to 32 bits in 32-bit lanes, sign-extended or zero-extended by their type. They hold 16-bit floats as binary32, rounded
+//! after every operation, and truth values as masks. Interval analysis finds wraps to a narrow type that change nothing, and clamps that a saturating
+//! store makes redundant.
 
 use super::division::Quotients;
 use super::lanes::{memory_lane, narrow, widen, wrap};
@@ -17,42 +18,42 @@ use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
-/// Evaluates expressions on vectors of a number of lanes.
+/// Evaluator of expressions on vectors with a fixed number of lanes.
 pub struct Evaluator<'a> {
     /// The expression.
     pub expression: &'a Expression,
     /// Lanes of every value.
     pub lanes: u16,
-    /// The range of each input, where it is narrower than its type's.
+    /// Range of each input, if it is narrower than its type's range.
     pub input_ranges: &'a [Option<(i64, i64)>],
-    /// The buffer and length of each look-up table, by constant.
+    /// Buffer and length of each look-up table, by constant.
     pub tables: &'a dyn Fn(Constant) -> (Buffer, u64),
-    /// How requantizations are computed whose operands are an offset sum and tables.
+    /// Instruction sequences of requantizations with other operands: an offset sum and tables.
     pub requantizers: &'a FxHashMap<Node, Requantizer>,
-    /// The nodes that are computed of others as these are stored.
+    /// Nodes that are computed from stored forms, and their operands.
     pub as_stored: &'a AsStored,
-    /// Whether a fused multiply-add is one instruction.
+    /// `true` if a fused multiply-add is one instruction.
     pub fma: bool,
-    /// How quotients of integers are computed. That of two floats need not be the nearest float on a GPU.
+    /// Way to compute quotients of integers. Quotients of floats need not be correctly rounded on a GPU.
     pub quotients: Quotients,
-    /// What mathematical functions may use.
+    /// Instructions that mathematical functions may use.
     pub arithmetic: Arithmetic,
 }
 
 struct State {
-    /// The nodes in the form that others compute with.
+    /// Values of the nodes in register form.
     values: Vec<Option<Value>>,
-    /// Narrow integers as they are stored.
+    /// Values of narrow integers in stored form.
     stored: Vec<Option<Value>>,
     ranges: Vec<Range>,
 }
 
 impl Evaluator<'_> {
-    /// The results on the given inputs, which are in their register form, or bytes where these are only looked up. Narrow integers are as a store takes
-    /// them: it saturates them. Whoever reads them otherwise does that itself, by [`exact`]. What is looked up last stays bytes.
+    /// Computes the results. Inputs are in register form; bytes that are only used in stored form are inputs as they are in memory. Narrow integers
+    /// are for a store, which saturates them. Other users call [`exact`] first. Bytes that come from a table stay bytes.
     ///
     /// # Errors
-    /// When an operation is not defined on its types in any back end.
+    /// [`Unsupported`] if an operation is not defined on its types in any back end.
     pub fn run(&self, b: &mut KernelBuilder, inputs: &[Value]) -> Result<Vec<Value>, Unsupported> {
         let ranges = ranges(self.expression, self.input_ranges);
         let none = vec![None; self.expression.nodes.len()];
@@ -86,7 +87,7 @@ impl Evaluator<'_> {
         Ok(results.iter().map(value).collect())
     }
 
-    /// A node as it is stored.
+    /// Returns a node in stored form.
     fn as_stored(&self, b: &mut KernelBuilder, state: &mut State, node: Node) -> Value {
         let data = &self.expression.nodes[node];
         if let (ScalarOp::Constant(number), Ok(lane)) = (data.op, memory_lane(data.ty)) {
@@ -100,7 +101,7 @@ impl Evaluator<'_> {
         value
     }
 
-    /// The entries of bytes in a table, as they lie there.
+    /// Looks bytes up in a table. The entries stay in stored form.
     fn look_up(&self, b: &mut KernelBuilder, state: &mut State, table: Constant, node: Node) -> Value {
         let mut bytes = self.as_stored(b, state, node);
         if self.expression.nodes[node].ty == ElementType::U8 {
@@ -111,7 +112,7 @@ impl Evaluator<'_> {
         b.gather((self.tables)(table).0, bytes, ZERO, Bounds::Proven)
     }
 
-    /// Whether a sum of 32-bit integers is known to be one, from the range of the exact sum, or as scaled sums leave room for small numbers.
+    /// Tests whether a sum of 32-bit integers cannot wrap. Either the exact sum's range proves it, or a small number is added to a scaled sum.
     fn never_wraps(&self, operands: &[Node], exact: Option<Range>) -> bool {
         let is_small = |node: &Node| match self.expression.nodes[*node].op {
             ScalarOp::Constant(number) => number.as_i64().abs() <= MOST_ADDED,
@@ -161,7 +162,7 @@ impl Evaluator<'_> {
             },
         };
         Ok(match data.op {
-            // These give values of their type already.
+            // These results have their type already.
             ScalarOp::Constant(_) | ScalarOp::Lut(_) | ScalarOp::Convert | ScalarOp::ConvertSaturating => value,
             _ if matches!(data.ty, ElementType::F16 | ElementType::Bf16) && data.op.row().exactness != Exactness::Exact => {
                 round_to(b, value, data.ty)
@@ -171,7 +172,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// The operation of narrow integers as they are stored.
+/// Returns the minimum or maximum instruction for narrow integers in stored form.
 fn extreme(op: ScalarOp, ty: ElementType) -> BinaryOp {
     match (op, ty.is_unsigned_integer()) {
         (ScalarOp::Min(_), true) => BinaryOp::UnsignedMin,

@@ -1,14 +1,14 @@
-//! The forms of elements: in memory, and in the lanes of registers.
+//! The forms of elements in memory and in the lanes of registers.
 
 use super::ranges::{Range, type_range, within};
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value, mathematics};
 use crate::schedule::unsupported::Unsupported;
 
-/// The lane type of an element in memory.
+/// Returns the lane type of an element in memory.
 ///
 /// # Errors
-/// For elements that no kernel computes with (packed, complex).
+/// [`Unsupported`] for elements that no kernel computes with (packed, complex).
 pub fn memory_lane(element: ElementType) -> Result<Lane, Unsupported> {
     use ElementType as E;
     Ok(match element {
@@ -22,7 +22,7 @@ pub fn memory_lane(element: ElementType) -> Result<Lane, Unsupported> {
     })
 }
 
-/// A power of two of vectors joined to one.
+/// Joins vectors to one. Their number is a power of two.
 pub fn join(b: &mut KernelBuilder, vectors: &[Value]) -> Value {
     let mut list = vectors.to_vec();
     while list.len() > 1 {
@@ -31,12 +31,12 @@ pub fn join(b: &mut KernelBuilder, vectors: &[Value]) -> Value {
     list[0]
 }
 
-/// A vector some times, a power of two, one after the other.
+/// Repeats a vector. The number of times is a power of two.
 pub fn repeat(b: &mut KernelBuilder, vector: Value, times: u64) -> Value {
     join(b, &vec![vector; times as usize])
 }
 
-/// The lane type of an element in registers.
+/// Returns the lane type of an element in registers.
 pub fn register_lane(element: ElementType) -> Result<Lane, Unsupported> {
     Ok(match (element, memory_lane(element)?) {
         (ElementType::Bool, _) => Lane::Mask,
@@ -46,7 +46,7 @@ pub fn register_lane(element: ElementType) -> Result<Lane, Unsupported> {
     })
 }
 
-/// A value as loaded from memory, in the form that expressions compute with.
+/// Converts a loaded value to the form that expressions compute with.
 pub fn widen(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
     let ty = b.ty(value);
     match element {
@@ -65,7 +65,7 @@ pub fn widen(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value
     }
 }
 
-/// A computed value in the form that is stored, which what was computed of stored integers has already.
+/// Converts a computed value to the stored form. Values that were computed in stored form stay unchanged.
 pub fn narrow(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
     match element {
         ElementType::I8 | ElementType::U8 if b.ty(value).lane == Lane::I8 => value,
@@ -86,7 +86,7 @@ pub fn narrow(b: &mut KernelBuilder, value: Value, element: ElementType) -> Valu
     }
 }
 
-/// A result of [`Evaluator::run`] as others than a store read it.
+/// Converts a result of [`Evaluator::run`] for a reader other than a store: narrow integers get their exact value.
 pub fn exact(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
     if !element.is_integer() || element.bits() >= 32 {
         return value;

@@ -1,21 +1,22 @@
-//! Narrow integers that are computed as they lie in memory, without widening: bytes that are looked up in a table with an entry for each of them, where a
-//! machine does it in registers, and the smaller or larger of two.
+//! Narrow integers that are computed in their memory form, without widening. These are look-ups of bytes in tables of 256 entries, if the machine has
+//! instructions for them, and minima and maxima.
 
 use super::ranges::{Range, ranges, type_range, within};
 use crate::ir::{Constant, ElementType, Expression, Node, ScalarOp};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
-/// The index of the first entry in a table whose bytes have a sign.
+/// Index of the entry for 0, in a table that is indexed by signed bytes.
 pub(super) const ZERO: i64 = 128;
 
-/// Tables do not lie across two lines of a cache more often than they have to.
+/// Alignment of tables, so that they span as few cache lines as possible.
 pub(super) const TABLE_ALIGNMENT: u32 = 64;
 
-/// The nodes that are computed of others as these are stored, and those.
+/// Nodes that are computed from stored forms, with the operands that they take in stored form.
 pub(super) type AsStored = FxHashMap<Node, Vec<Node>>;
 
-/// The look-ups of bytes in an expression; `length` says how many entries a table has. Entries are bytes, or also `words` of 32 bits.
+/// Finds the look-ups of bytes in an expression. `length` returns the number of entries of a table. Entries are bytes, or 32-bit integers too if
+/// `words`.
 pub(super) fn look_ups(expression: &Expression, words: bool, length: impl Fn(Constant) -> u64) -> AsStored {
     let bytes = |node: Node| {
         let data = &expression.nodes[node];
@@ -27,7 +28,8 @@ pub(super) fn look_ups(expression: &Expression, words: bool, length: impl Fn(Con
     expression.nodes.keys().filter_map(|node| Some((node, vec![bytes(node)?]))).collect()
 }
 
-/// Adds the minima and maxima of narrow integers. Their operands are numbers, look-ups, others of them, and inputs from memory that nothing else reads.
+/// Adds the minima and maxima of narrow integers. Their operands are numbers, look-ups, other such nodes, or inputs from memory that nothing else
+/// reads.
 pub(super) fn add_extremes(expression: &Expression, given: &[usize], nodes: &mut AsStored) {
     let is_narrow = |node: Node| expression.nodes[node].ty.is_integer() && matches!(expression.nodes[node].ty.bits(), 8 | 16);
     let is_extreme = |node: Node| matches!(expression.nodes[node].op, ScalarOp::Min(_) | ScalarOp::Max(_)) && is_narrow(node);
@@ -50,7 +52,7 @@ pub(super) fn add_extremes(expression: &Expression, given: &[usize], nodes: &mut
     nodes.extend(extremes.into_iter().map(|node| (node, expression.nodes[node].operands.clone())));
 }
 
-/// The bytes of which a node is the number of an entry: an unsigned byte, or a signed one plus 128.
+/// Returns the bytes that an index is computed from: unsigned bytes, or signed ones plus 128.
 fn indexed(expression: &Expression, index: Node) -> Option<Node> {
     let data = &expression.nodes[index];
     let widened = |node: Node, from: ElementType| {
@@ -66,14 +68,15 @@ fn indexed(expression: &Expression, index: Node) -> Option<Node> {
     widened(x, ElementType::I8).filter(|_| is_zero(zero))
 }
 
-/// The operands of a node that is a difference of bytes, which wraps as one of bytes in registers does.
+/// Returns the operands of a node that subtracts bytes. Byte lanes wrap in the same way.
 pub(super) fn byte_difference(expression: &Expression, node: Node) -> Option<[Node; 2]> {
     let data = &expression.nodes[node];
     let is_byte = data.ty.is_integer() && data.ty.bits() == 8;
     <[Node; 2]>::try_from(&data.operands[..]).ok().filter(|_| is_byte && data.op == ScalarOp::Sub)
 }
 
-/// The inputs that are only needed as they are stored, to compute some nodes or differences of bytes that these take; ranges are those of the inputs.
+/// Returns the inputs that are only used in stored form, either by `nodes` or by differences of bytes that these use. `inputs` are the inputs'
+/// ranges.
 pub(super) fn only_stored(expression: &Expression, nodes: &AsStored, inputs: &[Option<(i64, i64)>]) -> Vec<usize> {
     if nodes.is_empty() {
         return vec![];
@@ -90,16 +93,16 @@ pub(super) fn only_stored(expression: &Expression, nodes: &AsStored, inputs: &[O
     expression.nodes.iter().filter_map(|(node, data)| input((node, data.op))).collect()
 }
 
-/// How the nodes of an expression are needed.
+/// The forms in which the nodes of an expression are needed.
 pub(super) struct Needed {
-    /// In the form that others compute with.
+    /// Nodes that are needed in register form.
     pub wide: Vec<bool>,
-    /// As they are stored.
+    /// Nodes that are needed in stored form.
     pub stored: Vec<bool>,
 }
 
 impl Needed {
-    /// What some results need that are stored; ranges are those of the nodes.
+    /// Finds the forms that are needed to store some results. `ranges` are the nodes' ranges.
     pub fn new(expression: &Expression, nodes: &AsStored, ranges: &[Range], results: &[Node]) -> Self {
         let none = vec![false; expression.nodes.len()];
         let mut needed = Self { wide: none.clone(), stored: none };
@@ -119,18 +122,18 @@ impl Needed {
         needed
     }
 
-    /// Whether a node is a difference of bytes that is needed as a byte only.
+    /// Tests whether a node is a difference of bytes that is needed only as a byte.
     pub fn is_byte_difference(&self, expression: &Expression, node: Node) -> bool {
         self.stored[node.index()] && !self.wide[node.index()] && byte_difference(expression, node).is_some()
     }
 
-    /// Whether a node is needed.
+    /// Tests whether a node is needed in any form.
     pub fn any(&self, node: Node) -> bool {
         self.wide[node.index()] || self.stored[node.index()]
     }
 }
 
-/// The node that gives the same result when it is stored with saturation: conversions and clamps that saturation repeats are left out.
+/// Skips conversions and clamps that a saturating store does anyway. Returns the node that can be stored instead of `result`.
 pub(super) fn stored(expression: &Expression, ranges: &[Range], result: Node) -> Node {
     let data = &expression.nodes[result];
     let converts = matches!(data.op, ScalarOp::Convert | ScalarOp::ConvertSaturating);
@@ -143,7 +146,7 @@ pub(super) fn stored(expression: &Expression, ranges: &[Range], result: Node) ->
     if from_i32 && fits { strip_clamps(expression, source, data.ty) } else { result }
 }
 
-/// The node under clamps that are no tighter than the type.
+/// Skips clamps to exactly the range of the type.
 fn strip_clamps(expression: &Expression, mut node: Node, ty: ElementType) -> Node {
     let (low, high) = type_range(ty);
     loop {

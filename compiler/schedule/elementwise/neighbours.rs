@@ -1,5 +1,4 @@
-//! Neighbouring pixels that have few channels: they lie side by side in the output, so that several of them are one vector there, and
-//! are computed as one.
+//! Neighbouring pixels with few channels. They are contiguous in the output, so several of them are computed as one vector.
 
 use super::access::Access;
 use super::lanes::{join, repeat};
@@ -12,16 +11,16 @@ use crate::machine::Machine;
 /// Neighbouring pixels.
 #[derive(Clone, Copy)]
 pub struct Neighbours<'a> {
-    /// Where the first one is.
+    /// Place of the first one.
     pub first: &'a OutputPosition,
-    /// Channels of each.
+    /// Number of channels.
     pub channels: u16,
-    /// How many there are.
+    /// Number of pixels.
     pub count: u16,
 }
 
 impl ElementWise<'_> {
-    /// How many neighbours fill a vector of what is stored: a power of two, one where they are not to be computed together.
+    /// Returns the number of neighbours that fill a vector of the widest output. 1 if pixels cannot be computed together.
     pub fn neighbours(&self, machine: &Machine, channels: u64) -> u64 {
         let takes = |i: usize| {
             let operand = &self.operands[i];
@@ -34,7 +33,7 @@ impl ElementWise<'_> {
         (u64::from(machine.vector_bytes()) / (channels * bytes.unwrap_or(1)).max(1)).max(1)
     }
 
-    /// Operands that are the same at all pixels, of channels from one on, in the lanes of some neighbours, beside what `hoisted` has already.
+    /// Loads operands that are the same at all pixels, from a channel on, and repeats them for each neighbour. Keeps the entries of `hoisted`.
     pub fn repeat_channels(
         &self,
         b: &mut KernelBuilder,
@@ -48,7 +47,7 @@ impl ElementWise<'_> {
         })
     }
 
-    /// The elements that each of some neighbours has for itself, beside what [`Self::repeat_channels`] gave.
+    /// Loads the elements that each neighbour has for itself. Keeps the entries of `hoisted`, which [`Self::repeat_channels`] returned.
     pub fn load_neighbours(&self, b: &mut KernelBuilder, of: Neighbours<'_>, hoisted: &[Option<Hoisted>]) -> Vec<Option<Hoisted>> {
         let of_one = |b: &mut KernelBuilder, i: usize, n: u16| {
             let place = OutputPosition { pixel_offset: of.first.pixel_offset + i64::from(n), ..*of.first };

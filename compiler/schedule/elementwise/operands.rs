@@ -17,38 +17,38 @@ use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
 use std::sync::Arc;
 
-/// Operands of work of which four registers of each value fit into 32.
+/// Maximum operands of work that unrolls by four: four registers for each value then fit into 32.
 const MOST_OPERANDS: usize = 3;
 
 /// An input of the expression that is read from memory.
 #[derive(Clone)]
 pub(super) struct Operand {
-    /// What it reads.
+    /// Tensor or table that is read.
     pub source: Source,
-    /// The type of its elements.
+    /// Type of the elements.
     pub element: ElementType,
-    /// Where they lie.
+    /// Relation between output positions and elements.
     pub access: Access,
-    /// Set if it is only needed as it lies in memory.
+    /// `true` if it is only used in the form that it has in memory.
     pub is_stored: bool,
-    /// Where it is declared.
+    /// Buffer, once it is declared.
     pub buffer: Option<Buffer>,
-    /// What is picked: where the slices of each dimension begin that is picked along.
+    /// Buffers with the starts of picked slices, for each dimension that is picked along.
     pub starts: Vec<Option<Buffer>>,
 }
 
-/// The position of what is given although nothing reads it.
+/// Position of a given tensor that the expression does not read.
 pub(super) const NO_INPUT: usize = usize::MAX;
 
-/// Element-wise work on the positions of one output shape. A schedule keeps what it found of it, and each kernel declares the buffers of a copy.
+/// Element-wise work on the positions of one output shape. A schedule keeps the analysis; each kernel declares buffers in a copy.
 #[derive(Clone)]
 pub struct ElementWise<'a> {
     pub(super) cx: Context<'a>,
     pub(super) shape: Vec<Quantity>,
-    /// The extents, when they are not all known; and for each operand its strides.
+    /// Extents of the shape and strides of each operand, as kernel values. Both are loaded only if an operand has strides.
     pub(super) extents: Vec<Number>,
     pub(super) strides: Vec<Vec<Number>>,
-    /// Positions of the inputs that are not read from memory: a root's result, or what a kernel has in registers.
+    /// Positions of the inputs that are not read from memory: a root's result, or values that a kernel has in registers.
     pub(super) given: Vec<usize>,
     pub(super) special: Arc<Specialised>,
     pub(super) operands: Vec<Operand>,
@@ -58,10 +58,10 @@ pub struct ElementWise<'a> {
 }
 
 impl<'a> ElementWise<'a> {
-    /// The element-wise work of a group. `range` bounds the accumulator, if there is one.
+    /// Analyses the element-wise work of a group. `range` bounds the accumulator, if there is one.
     ///
     /// # Errors
-    /// When a shape is dynamic or an element type has no arithmetic.
+    /// [`Unsupported`] if a shape is dynamic or an element type has no arithmetic.
     pub fn new(cx: Context<'a>, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
         let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
         let accumulator = result.map(|value| Accumulator { value, range, channels: &[], takes_offsets: false });
@@ -69,10 +69,10 @@ impl<'a> ElementWise<'a> {
         Self::of(cx, &epilogue_of(&cx), accumulator, result.as_slice(), cx.group.outputs.clone(), shape)
     }
 
-    /// The element-wise work of a contraction that does some of its epilogue otherwise. Its sums begin with [`Self::offsets`].
+    /// Analyses the element-wise work of a contraction that replaces its group's epilogue. Its sums begin with [`Self::offsets`].
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// The errors of [`Self::new`].
     pub fn with_epilogue(cx: Context<'a>, epilogue: &crate::fuse::Epilogue, ranges: &SumRanges) -> Result<Self, Unsupported> {
         let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
         let accumulator = result.map(|value| Accumulator {
@@ -85,20 +85,20 @@ impl<'a> ElementWise<'a> {
         Self::of(cx, epilogue, accumulator, result.as_slice(), cx.group.outputs.clone(), shape)
     }
 
-    /// What a window or reduction reads: its operand, or the group's prologue.
+    /// Analyses the input of a window or reduction: its operand, or the group's prologue.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// The errors of [`Self::new`].
     pub fn reader(cx: Context<'a>, operand: Tensor) -> Result<Self, Unsupported> {
         let whole = identity(&cx, operand);
         let work = cx.group.prologue.as_ref().unwrap_or(&whole);
         Self::of(cx, work, None, &[], vec![], cx.quantities(operand))
     }
 
-    /// A step of a kernel that has some of the operands in registers, and stores the results itself. The positions are those of a shape.
+    /// Analyses a step of a kernel that has some operands in registers and stores the results itself. Positions are positions of `shape`.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// The errors of [`Self::new`].
     pub fn step(cx: Context<'a>, work: &crate::fuse::Epilogue, given: &[Tensor], shape: Vec<Quantity>) -> Result<Self, Unsupported> {
         Self::of(cx, work, None, given, vec![], shape)
     }
@@ -149,32 +149,32 @@ impl<'a> ElementWise<'a> {
         Ok(Self { cx, shape, extents: vec![], strides: vec![], given, special, operands, as_stored, tables, outputs })
     }
 
-    /// What is added to the first sum of each output channel: nothing where it is empty, one number for all channels, or one a channel.
+    /// Returns the numbers that are added to the first sum of each output channel: none, one for all channels, or one for each channel.
     pub fn offsets(&self) -> &[i32] {
         &self.special.offsets
     }
 
-    /// The output's shape.
+    /// Returns the output's shape.
     pub fn shape(&self) -> &[Quantity] {
         &self.shape
     }
 
-    /// The accesses of the inputs that are read from memory.
+    /// Returns the accesses of the inputs that are read from memory.
     pub fn accesses(&self) -> impl Iterator<Item = &Access> {
         self.used().map(|i| &self.operands[i].access)
     }
 
-    /// Whether operands are one number or lie as the output does, so that the whole output is one row.
+    /// Tests whether every operand is one number or has the output's own layout. The whole output is then one row.
     pub fn is_flat(&self) -> bool {
         self.accesses().all(|access| matches!(access, Access::Single | Access::Same))
     }
 
-    /// Whether some operand follows some of the dimensions, or is picked along them, and takes a loop for each.
+    /// Tests whether an operand has strides or is picked. Such operands need a loop for each dimension.
     pub fn follows_dimensions(&self) -> bool {
         self.accesses().any(|access| matches!(access, Access::Strided(_) | Access::Picked(_)))
     }
 
-    /// Whether a product of two integers has a factor of each channel, and no operand is of pixels.
+    /// Tests whether the work has a requantized product of two integers and reads an operand per channel, but none per pixel.
     pub fn repeats_factors(&self) -> bool {
         let is_factor = |i: usize| self.operands[i].access == Access::Channel && matches!(self.operands[i].source, Source::Tensor(_));
         let is_product = |requantizer: &Requantizer| matches!(requantizer, Requantizer::ProductOfTwo(_));
@@ -183,20 +183,20 @@ impl<'a> ElementWise<'a> {
             && self.accesses().all(|access| *access != Access::Pixel)
     }
 
-    /// Whether a result of [`Self::values`] may lie outside its narrow type until it is stored: see [`Evaluator::run`].
+    /// Tests whether a result of [`Self::values`] may be outside its narrow type until it is stored: see [`Evaluator::run`].
     pub fn saturates(&self, result: usize) -> bool {
         let expression = &self.special.expression;
         let data = &expression.nodes[expression.results[result]];
         matches!(data.op, ir::ScalarOp::Convert | ir::ScalarOp::ConvertSaturating)
     }
 
-    /// The range of a result, from those of the operands.
+    /// Returns the range of a result, computed from the operands' ranges.
     pub fn range(&self, result: usize) -> (i128, i128) {
         let expression = &self.special.expression;
         ranges(expression, &self.special.ranges)[expression.results[result].index()]
     }
 
-    /// Makes the elements of a tensor of bytes stay as they lie in memory, where nothing is computed of them. Returns whether they do.
+    /// Keeps the elements of a byte tensor as they are in memory, if the work only copies them. Returns `true` if they are kept.
     pub fn keep_bytes(&mut self) -> bool {
         let expression = &self.special.expression;
         let (ir::ScalarOp::Input(input), [operand]) = (expression.nodes[expression.results[0]].op, &mut self.operands[..]) else {
@@ -206,13 +206,13 @@ impl<'a> ElementWise<'a> {
         operand.is_stored
     }
 
-    /// Operations for each element.
+    /// Returns the number of operations for each element.
     pub fn operations(&self) -> u64 {
         self.special.expression.nodes.len() as u64
     }
 
-    /// Registers that are computed side by side where it computes functions of binary32 by polynomials, and of few operands. Exponentials alone keep so few
-    /// values that the registers hold those of eight.
+    /// Returns the number of registers to compute together, if the work has functions of binary32 by polynomials and few operands. Exponentials alone
+    /// keep few values, so eight registers of each fit. `None` for other work.
     pub fn registers_for_functions(&self) -> Option<u16> {
         use ScalarOp::{Erf, Erfc, Exp, Log, Logistic, NormalCdf, Tanh};
         let functions = self.special.expression.nodes.values().filter(|node| node.ty == ElementType::F32).map(|node| match node.op {
@@ -224,7 +224,7 @@ impl<'a> ElementWise<'a> {
         registers.filter(|_| self.operands.len() <= MOST_OPERANDS)
     }
 
-    /// The smallest element in bytes among what is read and written.
+    /// Returns the bytes of the smallest element that is read or written.
     pub fn smallest_element(&self) -> u32 {
         let is_tensor = |i: &usize| matches!(self.operands[*i].source, Source::Tensor(_)) && self.operands[*i].access != Access::Single;
         let read = self.used().filter(is_tensor).map(|i| self.operands[i].element);
@@ -232,7 +232,7 @@ impl<'a> ElementWise<'a> {
         read.chain(written).map(|e| e.bits().div_ceil(8)).min().unwrap_or(4)
     }
 
-    /// Operands that may share memory with an output: read element by element where all outputs are written.
+    /// Returns pairs of an operand and an output that may share memory: each element is read before the output's element is written there.
     pub fn shareable(&self) -> Vec<(Tensor, Tensor)> {
         let single = self.shape.iter().all(|n| n.is(1));
         let mut pairs = Vec::new();
@@ -248,7 +248,7 @@ impl<'a> ElementWise<'a> {
         pairs
     }
 
-    /// Inputs that the specialised expression still reads, those that are given left out.
+    /// Returns the inputs that the specialised expression reads from memory.
     pub(super) fn used(&self) -> impl Iterator<Item = usize> + '_ {
         let expression = &self.special.expression;
         let mut needed = vec![false; expression.nodes.len()];
@@ -272,7 +272,7 @@ impl<'a> ElementWise<'a> {
     /// Declares the buffers of operands, tables and outputs, in this order, and adds their arguments.
     ///
     /// # Errors
-    /// For element types without arithmetic.
+    /// [`Unsupported`] for element types without arithmetic.
     pub fn declare(&mut self, b: &mut KernelBuilder, arguments: &mut Arguments, shared: &[(Tensor, Tensor)]) -> Result<(), Unsupported> {
         let used: Vec<usize> = self.used().collect();
         for i in used {
@@ -304,7 +304,7 @@ impl<'a> ElementWise<'a> {
         Ok(())
     }
 
-    /// Declares what an operand is picked from, and where slices begin; what another operand has declared is not declared again.
+    /// Declares the source of a picked operand, and the starts of its slices. Buffers that an earlier operand declared are reused.
     fn declare_picked(&mut self, b: &mut KernelBuilder, arguments: &mut Arguments, i: usize) -> Result<(), Unsupported> {
         let Access::Picked(picked) = self.operands[i].access.clone() else { return Ok(()) };
         let lane = memory_lane(self.operands[i].element)?;
@@ -338,7 +338,7 @@ impl<'a> ElementWise<'a> {
         Ok(())
     }
 
-    /// What positions are found with, computed before the loops.
+    /// Loads the extents and strides that positions are computed from, before the loops.
     fn load_extents(&mut self, b: &mut KernelBuilder, arguments: &mut Arguments) {
         let mut cells = Cells::default();
         let strided = |operand: &Operand| if let Access::Strided(strides) = &operand.access { strides.clone() } else { vec![] };
@@ -353,7 +353,7 @@ impl<'a> ElementWise<'a> {
     }
 }
 
-/// The nodes of an expression that a machine computes of others as these are stored. `given` are the inputs that are not read from memory.
+/// Returns the nodes that the machine computes from stored forms. `given` are the inputs that are not read from memory.
 fn as_stored(cx: &Context<'_>, expression: &ir::Expression, given: &[usize]) -> AsStored {
     let length = |table: ir::Constant| cx.module.constants[table].ty.static_elements().unwrap_or(0);
     let mut nodes = if cx.machine.byte_tables { look_ups(expression, cx.machine.word_tables, length) } else { AsStored::default() };

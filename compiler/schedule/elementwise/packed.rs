@@ -1,8 +1,8 @@
-//! Integers that share bytes, taken apart in registers.
+//! Packed integers, several in a byte, and their extraction in registers.
 
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
 
-/// Packed integers in registers: the bits of each, and what takes them apart.
+/// Format of packed integers, with the constants that extract them.
 #[derive(Clone, Copy)]
 pub struct Packed {
     is_signed: bool,
@@ -12,7 +12,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Integers of `bits` bits in vectors of bytes as `raw` is one.
+    /// Makes the constants for integers of `bits` bits in byte vectors of the type of `raw`.
     pub fn new(b: &mut KernelBuilder, raw: Value, (is_signed, bits): (bool, u8)) -> Self {
         let ty = b.ty(raw);
         let mask = b.int(ty, (1 << bits) - 1);
@@ -20,7 +20,7 @@ impl Packed {
         Self { is_signed, bits, mask, sign }
     }
 
-    /// The bits of the integers that share each byte, without a sign: first those that are lowest in it.
+    /// Extracts the bits of all integers of each byte, without a sign. The integers in the lowest bits come first.
     pub fn parts(self, b: &mut KernelBuilder, raw: Value) -> Vec<Value> {
         let Self { bits, mask, .. } = self;
         let part = |first: u8| match first {
@@ -34,12 +34,12 @@ impl Packed {
         (0..8).step_by(bits.into()).map(part).collect()
     }
 
-    /// Bits as signed bytes. Unsigned integers of fewer than eight bits fit those too.
+    /// Converts extracted bits to signed bytes. Unsigned integers of fewer than eight bits fit unchanged.
     pub fn signed(self, b: &mut KernelBuilder, bits: Value) -> Value {
         if !self.is_signed {
             return bits;
         }
-        // The upper half of what the bits count to stands for negative numbers.
+        // Bits with the sign bit set stand for negative numbers.
         let turned = b.binary(BinaryOp::Xor, bits, self.sign);
         b.sub(turned, self.sign)
     }

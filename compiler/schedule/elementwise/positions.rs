@@ -1,4 +1,4 @@
-//! The code that loads, computes and stores at one position of element-wise work.
+//! Code that loads, computes and stores at one position of element-wise work.
 
 use super::access::{Access, Starts, is_same_in_channels};
 use super::division::Quotients;
@@ -12,32 +12,32 @@ use crate::schedule::context::arithmetic;
 use crate::schedule::quantity::{Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
-/// A position in the output: pixel × channels + channel, in values plus constant offsets.
+/// A position in the output: pixel × channels + channel. Each part is a value plus a constant offset.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputPosition {
-    /// Number of the pixel: all dimensions but the last, row major.
+    /// Number of the pixel, over all dimensions but the last, in row-major order.
     pub pixel: Value,
-    /// Added to it.
+    /// Constant to add to the pixel's number.
     pub pixel_offset: i64,
     /// Number of the channel.
     pub channel: Value,
-    /// Added to it.
+    /// Constant to add to the channel's number.
     pub channel_offset: i64,
     /// `pixel × channels + channel`, without the constant offsets.
     pub flat: Value,
 }
 
-/// What is known of an operand before a loop.
+/// Part of an operand that is computed before a loop.
 #[derive(Clone, Copy, Debug)]
 pub enum Hoisted {
-    /// Its value, which is the same in the whole loop.
+    /// Value that is the same in the whole loop.
     Value(Value),
-    /// The index of its element in channel 0.
+    /// Index of the element in channel 0.
     Row(Value),
 }
 
 impl ElementWise<'_> {
-    /// Loads of operands that are the same at every position, to stand before the loops. Pass the result to [`Self::emit`].
+    /// Loads operands that are the same at every position, before the loops. Callers pass the result to [`Self::emit`].
     pub fn hoist(&self, b: &mut KernelBuilder, lanes: u16) -> Vec<Option<Hoisted>> {
         let zero = b.index(0);
         self.hoist_operands(&vec![None; self.operands.len()], &Access::Single, |i| {
@@ -47,8 +47,8 @@ impl ElementWise<'_> {
         })
     }
 
-    /// Loads of operands that are the same in all channels of a pixel, and where others begin that follow some of the dimensions, to stand before
-    /// a loop over channels, beside what `hoisted` has already. `digits` are the pixel's position in each dimension but the last.
+    /// Loads operands that are the same in all channels of a pixel, before a loop over channels. For other operands with strides it computes the
+    /// first index. Keeps the entries of `hoisted`. `digits` are the pixel's position in each dimension but the last.
     pub fn hoist_pixel(
         &self,
         b: &mut KernelBuilder,
@@ -94,7 +94,7 @@ impl ElementWise<'_> {
         all
     }
 
-    /// Loads of operands that are the same at all pixels, of channels from a number on, beside what `hoisted` has already.
+    /// Loads operands that are the same at all pixels, from a channel on. Keeps the entries of `hoisted`.
     pub fn hoist_channels(
         &self,
         b: &mut KernelBuilder,
@@ -105,20 +105,20 @@ impl ElementWise<'_> {
         self.hoist_operands(hoisted, &Access::Channel, |i| self.load_channels(b, i, channel, (lanes, active)))
     }
 
-    /// An operand's elements of channels from one on, which are the same at all pixels.
+    /// Loads an operand's elements from a channel on, which are the same at all pixels.
     pub(super) fn load_channels(&self, b: &mut KernelBuilder, i: usize, channel: Value, (lanes, active): (u16, Active)) -> Value {
         let operand = &self.operands[i];
         let raw = b.load_active(operand.buffer.expect("declared"), channel, 0, lanes, active);
         self.held(b, i, raw)
     }
 
-    /// What is loaded of an operand, as expressions take it: what is only needed as it lies in memory stays that.
+    /// Converts a loaded value of an operand to the form that expressions take: register form, or unchanged if only the stored form is needed.
     fn held(&self, b: &mut KernelBuilder, i: usize, raw: Value) -> Value {
         let operand = &self.operands[i];
         if operand.is_stored { raw } else { widen(b, raw, operand.element) }
     }
 
-    /// What is loaded of each operand that is reached in one way, beside what `hoisted` has already.
+    /// Loads each operand with the access `access`. Keeps the entries of `hoisted`.
     pub(super) fn hoist_operands(
         &self,
         hoisted: &[Option<Hoisted>],
@@ -135,7 +135,7 @@ impl ElementWise<'_> {
     /// Computes the active ones of `lanes` channels at a place and stores them.
     ///
     /// # Errors
-    /// For operations without lowering.
+    /// [`Unsupported`] for operations without lowering.
     pub fn emit(
         &self,
         b: &mut KernelBuilder,
@@ -155,15 +155,15 @@ impl ElementWise<'_> {
     }
 
     pub(super) fn flat_offset(&self, place: &OutputPosition) -> i64 {
-        // Tiles of pixels are of known channels.
+        // Tiles of pixels have a known number of channels.
         let channels = self.shape.last().map_or(Some(1), Quantity::as_known).unwrap_or(0);
         place.pixel_offset * channels + place.channel_offset
     }
 
-    /// Computes the active ones of `lanes` channels at a place, in their register form. `given` are the inputs that are not read from memory.
+    /// Computes the active ones of `lanes` channels at a place, in register form. `given` are the inputs that are not read from memory.
     ///
     /// # Errors
-    /// For operations without lowering.
+    /// [`Unsupported`] for operations without lowering.
     pub fn values(
         &self,
         b: &mut KernelBuilder,
@@ -182,25 +182,25 @@ impl ElementWise<'_> {
         Ok(registers.collect())
     }
 
-    /// Computes all lanes of vectors where all inputs are given: see [`Self::values`].
+    /// Computes all lanes of vectors from given inputs alone: see [`Self::values`].
     ///
     /// # Errors
-    /// For operations without lowering.
+    /// [`Unsupported`] for operations without lowering.
     pub fn values_of(&self, b: &mut KernelBuilder, given: &[Value], lanes: u16) -> Result<Vec<Value>, Unsupported> {
         let zero = b.index(0);
         let place = OutputPosition { pixel: zero, pixel_offset: 0, channel: zero, channel_offset: 0, flat: zero };
         self.values(b, &place, given, &vec![None; self.operands.len()], lanes, lanes)
     }
 
-    /// Tells whether a tensor that is given is taken as bytes as they lie in memory.
+    /// Tests whether a given tensor is used as bytes in their memory form.
     pub fn takes_bytes(&self, tensor: Tensor) -> bool {
         self.operands.iter().any(|operand| operand.is_stored && matches!(operand.source, Source::Tensor(value) if value == tensor))
     }
 
-    /// The results of [`Self::values`], but narrow integers that were computed as they are stored, or are kept as they lie in memory, stay so.
+    /// Computes the results of [`Self::values`], but keeps narrow integers in stored form if they were computed or kept in it.
     ///
     /// # Errors
-    /// For operations without lowering.
+    /// [`Unsupported`] for operations without lowering.
     pub fn results(
         &self,
         b: &mut KernelBuilder,
@@ -227,7 +227,7 @@ impl ElementWise<'_> {
         self.compute(b, &inputs, lanes)
     }
 
-    /// An operand's elements at a place, where it needs nothing from before the loops.
+    /// Loads an operand's elements at a place, if they need no value from before the loops.
     pub(super) fn load(&self, b: &mut KernelBuilder, i: usize, place: &OutputPosition, lanes: u16, active: Active) -> Value {
         let (operand, flat_offset) = (&self.operands[i], self.flat_offset(place));
         let buffer = operand.buffer.expect("declared");
@@ -244,7 +244,7 @@ impl ElementWise<'_> {
         self.held(b, i, raw)
     }
 
-    /// Elements of an operand whose element in channel 0 has an index.
+    /// Loads elements of an operand from the index of its element in channel 0.
     fn load_strided(&self, b: &mut KernelBuilder, i: usize, first: Value, place: &OutputPosition, (lanes, active): (u16, Active)) -> Value {
         let operand = &self.operands[i];
         let buffer = operand.buffer.expect("declared");
@@ -257,12 +257,12 @@ impl ElementWise<'_> {
         b.load_active(buffer, index, place.channel_offset, lanes, active)
     }
 
-    /// The index of the element in channel 0 of a pixel, from the pixel's number by division.
+    /// Computes the index of the element in channel 0 of a pixel, by divisions of the pixel's number.
     fn first_of_row(&self, b: &mut KernelBuilder, strides: &[Number], place: &OutputPosition) -> Value {
         let offset = b.index(place.pixel_offset);
         let mut rest = b.add(place.pixel, offset);
         let mut first = b.index(0);
-        // Dimensions in front of the outermost that the operand follows tell nothing of it.
+        // Dimensions before the first one with a stride have no effect.
         let outermost = strides.iter().position(|stride| !matches!(stride, Number::Known(0))).unwrap_or(0);
         for d in (outermost..strides.len() - 1).rev() {
             let mut digit = rest;

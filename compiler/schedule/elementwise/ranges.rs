@@ -1,11 +1,11 @@
-//! The intervals that the integers of an expression lie in.
+//! Intervals of the integers in an expression.
 
 use crate::ir::scalar::interval::Operands;
 pub use crate::ir::scalar::interval::{Range, type_range, within};
 use crate::ir::{ElementType, Expression, NanRule, Node, ScalarOp};
 use cranelift_entity::EntityRef;
 
-/// The interval of every node, from those of the inputs (where they are narrower than their types).
+/// Returns the interval of every node. `inputs` are the inputs' intervals, if narrower than their types.
 pub fn ranges(expression: &Expression, inputs: &[Option<(i64, i64)>]) -> Vec<Range> {
     let mut ranges: Vec<Range> = Vec::with_capacity(expression.nodes.len());
     for data in expression.nodes.values() {
@@ -25,8 +25,8 @@ pub fn ranges(expression: &Expression, inputs: &[Option<(i64, i64)>]) -> Vec<Ran
     ranges
 }
 
-/// The integers that a float rounds or truncates to, where the float lies between two numbers whatever is computed before: `min(max(low, x), high)`, rounded
-/// or not. The larger of a number and NaN is the number when the number comes first.
+/// Returns the integers that a float can round or truncate to, if a clamp bounds it: `min(max(low, x), high)`, rounded or not. The maximum of a
+/// number and NaN is the number if the number comes first.
 pub fn clamped(expression: &Expression, node: Node) -> Option<Range> {
     let data = &expression.nodes[node];
     let number = |node: Node| if let ScalarOp::Constant(number) = expression.nodes[node].op { Some(number.as_f64()) } else { None };
@@ -42,7 +42,7 @@ pub fn clamped(expression: &Expression, node: Node) -> Option<Range> {
     }
 }
 
-/// The range of an operation's exact result, before it wraps to its type; `None` when nothing is known.
+/// Returns the range of an operation's exact result, before it wraps to its type; `None` if unknown.
 pub fn raw_range(op: ScalarOp, operands: &Operands<'_>) -> Option<Range> {
     match op {
         _ if !operands.ty.is_integer() => None,

@@ -1,4 +1,4 @@
-//! One scalar operation as kernel instructions.
+//! Code of one scalar operation.
 
 use super::division::{Quotients, quotient};
 use super::lanes::{register_lane, wrap};
@@ -12,11 +12,11 @@ use crate::schedule::unsupported::Unsupported;
 pub(super) struct Call<'a> {
     /// Lanes of every value.
     pub lanes: u16,
-    /// Whether a fused multiply-add is one instruction.
+    /// `true` if a fused multiply-add is one instruction.
     pub fma: bool,
-    /// How quotients of integers are computed.
+    /// Way to compute quotients of integers.
     pub quotients: Quotients,
-    /// What mathematical functions may use.
+    /// Instructions that mathematical functions may use.
     pub arithmetic: Arithmetic,
     /// Type of the result.
     pub ty: ElementType,
@@ -24,9 +24,9 @@ pub(super) struct Call<'a> {
     pub types: &'a [ElementType],
     /// Intervals of the operands.
     pub ranges: &'a [Range],
-    /// The integers that the first operand rounds to, where it is a float between two numbers.
+    /// Integers that the first operand can round to, if it is a float that a clamp bounds.
     pub clamped: Option<Range>,
-    /// The operands in their register form.
+    /// Operands in register form.
     pub arguments: &'a [Value],
 }
 
@@ -40,7 +40,7 @@ impl Call<'_> {
         Ok(Type::vector(register_lane(self.ty)?, self.lanes))
     }
 
-    /// A number.
+    /// Writes a number.
     pub fn constant(&self, b: &mut KernelBuilder, value: crate::ir::Scalar) -> Result<Value, Unsupported> {
         let ty = self.vector()?;
         Ok(match ty.lane {
@@ -51,12 +51,12 @@ impl Call<'_> {
         })
     }
 
-    /// A quotient of integers that takes no division of integers, if there is one.
+    /// Writes a quotient of integers without a division of each lane, if that is exact.
     fn short_quotient(&self, b: &mut KernelBuilder) -> Option<Value> {
         quotient(b, self.quotients, [self.arguments[0], self.arguments[1]], [self.ranges[0], self.ranges[1]])
     }
 
-    /// Any operation but numbers, look-ups and shifts.
+    /// Writes any operation except numbers, look-ups and shifts.
     pub fn emit(&self, b: &mut KernelBuilder, op: ScalarOp) -> Result<Value, Unsupported> {
         use ScalarOp as S;
         let a = self.arguments;
@@ -113,14 +113,14 @@ impl Call<'_> {
             S::Fma if self.ty == ElementType::F32 => fused_in_binary64(b, [a[0], a[1], a[2]]),
             S::CountLeadingZeros => {
                 let ty = b.ty(a[0]);
-                // A narrow number lies in a wider lane, with copies of its sign above it.
+                // A narrow number is in a wider lane, with copies of its sign above it.
                 let narrow = operand.is_signed_integer() && operand.bits() < 32;
                 let mask = b.int(ty, (1 << operand.bits().min(32)) - 1);
                 let bits = if narrow { b.binary(BinaryOp::And, a[0], mask) } else { a[0] };
                 let zeros = b.unary(UnaryOp::CountLeadingZeros, bits);
                 let extra = b.int(ty, i64::from(32u32.saturating_sub(operand.bits())));
                 let zeros = b.sub(zeros, extra);
-                // A negative narrow number has its sign in all the extra bits: no zeros, not fewer than none.
+                // A negative narrow number has ones in the extra bits, so the difference can be negative: it has no leading zeros.
                 let none = b.int(ty, 0);
                 b.binary(BinaryOp::SignedMax, zeros, none)
             }
@@ -158,7 +158,7 @@ impl Call<'_> {
         compare(b, comparison, false, x, y)
     }
 
-    /// Shift with counts outside the width made harmless.
+    /// Writes a shift. Counts outside the width give zero, or copies of the sign.
     pub fn shift(&self, b: &mut KernelBuilder, op: ScalarOp, counts: Range) -> Result<Value, Unsupported> {
         let (value, count) = (self.arguments[0], self.arguments[1]);
         let bits = i128::from(self.ty.bits());
@@ -241,7 +241,7 @@ impl Call<'_> {
         })
     }
 
-    /// `MultiplyByQuantizedMultiplier` with shifts that are only known when the program runs.
+    /// Writes `MultiplyByQuantizedMultiplier` with shifts that are known only at run time.
     fn requantize_double(&self, b: &mut KernelBuilder) -> Value {
         let (accumulator, multiplier, shift) = (self.arguments[0], self.arguments[1], self.arguments[2]);
         let ty = b.ty(shift);
@@ -254,7 +254,7 @@ impl Call<'_> {
         b.rounding_divide_by_power_of_two(product, right)
     }
 
-    /// `(acc · multiplier + 2^(30 − shift)) >> (31 − shift)` in 64-bit lanes.
+    /// Writes `(acc · multiplier + 2^(30 − shift)) >> (31 − shift)` in 64-bit lanes.
     fn requantize_single(&self, b: &mut KernelBuilder) -> Value {
         let [accumulator, multiplier, shift] = [0, 1, 2].map(|i| b.convert(ConvertOp::SignExtend, self.arguments[i], Lane::I64));
         let ty = b.ty(shift);
@@ -270,10 +270,11 @@ impl Call<'_> {
     }
 }
 
-/// An f32 rounded to a narrower type, still f32: to nearest, ties to even; to i8 with saturation, NaN to 0.
+/// Rounds an f32 to a narrower type and returns it as f32: to nearest, ties to even. It saturates to i8, and NaN becomes 0.
 pub(super) fn round_to(b: &mut KernelBuilder, x: Value, narrow: ElementType) -> Value {
     match narrow {
-        // Binary32 has more than twice the digits: rounding its sums, products, quotients and roots again is rounding once.
+        // Binary32 has more than twice the digits, so a second rounding of its sums, products, quotients and roots gives the correctly rounded
+        // result.
         ElementType::F16 => {
             let bits = b.convert(ConvertOp::FloatToHalf, x, Lane::I16);
             b.convert(ConvertOp::HalfToFloat, bits, Lane::F32)
@@ -291,14 +292,14 @@ pub(super) fn round_to(b: &mut KernelBuilder, x: Value, narrow: ElementType) -> 
     }
 }
 
-/// aⁿ of integers by squaring, wrapping; a negative exponent gives the truncated reciprocal power.
+/// Computes aⁿ of integers by squaring, modulo the width. A negative exponent gives the truncated reciprocal power.
 fn power(b: &mut KernelBuilder, base: Value, exponent: Value) -> Value {
     let ty = b.ty(base);
     let [zero, one, minus_one] = [0, 1, -1].map(|n| b.int(ty, n));
     let bits = ty.lane.bytes() as u8 * 8;
     let mut result = one;
     let mut square = base;
-    // Only numbers below zero have the highest bit, and they have a result of their own.
+    // Only negative exponents have the highest bit set, and these are handled below.
     for bit in 0..bits - 1 {
         let shifted = b.shift(BinaryOp::ShiftRightUnsigned, exponent, bit);
         let low = b.binary(BinaryOp::And, shifted, one);
@@ -350,8 +351,8 @@ fn compare(b: &mut KernelBuilder, comparison: Comparison, unsigned: bool, x: Val
     b.compare(op, x, y)
 }
 
-/// x · y + z of binary32 where no instruction fuses the two. The product is exact in binary64, and the sum is rounded there and once more: that is the
-/// fused result but for one sum in 2^29, which is a unit in the last place away.
+/// Computes x · y + z of binary32 on machines without a fused instruction. The product is exact in binary64. The sum is rounded twice, which differs
+/// from the fused result by one unit in the last place for about one sum in 2^29.
 fn fused_in_binary64(b: &mut KernelBuilder, operands: [Value; 3]) -> Value {
     let [x, y, z] = operands.map(|value| b.convert(ConvertOp::Promote, value, Lane::F64));
     let product = b.mul(x, y);
@@ -359,7 +360,7 @@ fn fused_in_binary64(b: &mut KernelBuilder, operands: [Value; 3]) -> Value {
     b.convert(ConvertOp::Demote, sum, Lane::F32)
 }
 
-/// To nearest, ties away from zero: the truncated value, one further out if at least half was cut.
+/// Rounds to nearest, ties away from zero: truncates, then steps away from zero if at least half was cut off.
 fn round_away(b: &mut KernelBuilder, x: Value) -> Value {
     let ty = b.ty(x);
     let truncated = b.unary(UnaryOp::Trunc, x);
@@ -375,10 +376,10 @@ fn round_away(b: &mut KernelBuilder, x: Value) -> Value {
     b.select(out, further, truncated)
 }
 
-/// An integer as near as its lane comes to the range of another integer type.
+/// Clamps an integer to the range of another integer type, as far as its lane can represent that range.
 fn saturated(b: &mut KernelBuilder, value: Value, from: ElementType, to: ElementType) -> Value {
     let ty = b.ty(value);
-    // Lanes with a sign hold narrow integers, whatever theirs is.
+    // Narrow integers of either sign are in signed lanes.
     if from.is_unsigned_integer() && from.bits() >= 32 {
         let (_, high) = type_range(to);
         let bound = b.int(ty, high as i64);
@@ -394,7 +395,7 @@ fn saturated(b: &mut KernelBuilder, value: Value, from: ElementType, to: Element
     value
 }
 
-/// Signed lanes clamped to the range of an integer type.
+/// Clamps signed lanes to the range of an integer type.
 fn clamp(b: &mut KernelBuilder, value: Value, to: ElementType) -> Value {
     let ty = b.ty(value);
     let (low, high) = type_range(to);

@@ -1,26 +1,26 @@
-//! Sums of integers that are scaled in binary32, rounded to even and clamped: the requantization of XNNPACK's kernels, and of portable programs, which
-//! scale a sum to floats, add a bias to these, and scale them again.
+//! Sums of integers that are scaled in binary32, rounded to even and clamped. XNNPACK's kernels requantize in this way. Portable programs do, too:
+//! they scale a sum to floats, add a bias, and scale again.
 
 use super::ranges::clamped;
 use crate::ir::{ElementType, Expression, NanRule, Node, ScalarOp};
 
-/// `round_even(min(max(low, (float(sum) · factor + added) · outer), high))` as an integer. Numbers are one for all or one a channel.
+/// `round_even(min(max(low, (float(sum) · factor + added) · outer), high))` as an integer. Each number is one for all channels or one for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScaledFloats {
-    /// The sum.
+    /// Integer sum.
     pub sum: Node,
-    /// What it is multiplied by.
+    /// Factors of the sum.
     pub factors: Node,
-    /// What is added then, if something is.
+    /// Addends of the product, if there are any.
     pub added: Option<Node>,
-    /// What that is multiplied by, if it is.
+    /// Factors after the addition, if there are any.
     pub outer: Option<Node>,
-    /// The least and the greatest result.
+    /// Least and greatest result.
     pub results: (i64, i64),
 }
 
 impl ScaledFloats {
-    /// What a node of an expression computes, if it is of this kind.
+    /// Matches a node of an expression. `None` if it computes something else.
     pub fn of(expression: &Expression, node: Node) -> Option<Self> {
         let operands = |node: Node, op: ScalarOp, ty: ElementType| {
             let data = &expression.nodes[node];
@@ -31,7 +31,7 @@ impl ScaledFloats {
         let (low, high) = clamped(expression, below)?;
         let &[above, _] = operands(below, ScalarOp::Min(NanRule::First), ElementType::F32)? else { return None };
         let &[_, product] = operands(above, ScalarOp::Max(NanRule::First), ElementType::F32)? else { return None };
-        // What is combined with numbers, and these.
+        // Operations with a number on either side, and the number.
         let is_number = |node: Node| matches!(expression.nodes[node].op, ScalarOp::Constant(_) | ScalarOp::Input(_));
         let with_numbers = |node: Node, op: ScalarOp| match operands(node, op, ElementType::F32) {
             Some(&[a, b]) if is_number(b) => Some((a, b)),
@@ -53,7 +53,7 @@ impl ScaledFloats {
         Some(Self { sum: sum(converted)?, factors, added: added.map(|(_, numbers)| numbers), outer: Some(numbers), results })
     }
 
-    /// Whether the sum is multiplied once, and no more.
+    /// Tests whether the sum is multiplied once, with no other step.
     pub fn is_product(&self) -> bool {
         self.added.is_none() && self.outer.is_none()
     }

@@ -1,8 +1,8 @@
-//! Sums of two scaled bytes, as quantized additions and subtractions take them, by two fused multiply-adds or two products of integers.
+//! Sums of two scaled bytes, as in quantized additions and subtractions, by two fused multiply-adds or two products of integers.
 //!
-//! The rule scales each operand to a number of about 28 bits, adds these, and scales the sum to a byte: three requantizations. An operand has
-//! 256 values, so there are 65,536 results, and any other function with the same ones is equal. `trunc(a · scale + (b · scale + c))` in
-//! binary32 is such a function for the scales of almost all models: parameters are searched for, and tried on all pairs. `integers.rs` has others.
+//! The rule scales each operand to a number of about 28 bits, adds these, and scales the sum to a byte: three requantizations. An operand has 256
+//! values, so there are 65,536 results, and any function with the same results is equal. For the scales of almost all models, `trunc(a · scale + (b ·
+//! scale + c))` in binary32 is such a function. The search looks for its parameters and tests them on all pairs. `integers.rs` is a second form.
 
 mod integers;
 
@@ -14,23 +14,23 @@ use crate::kernel::interpret::fma_toward_zero;
 use crate::parallel::Memo;
 use cranelift_entity::EntityRef;
 
-/// Values of an operand at most.
+/// Maximum number of an operand's values.
 const MOST_VALUES: usize = 256;
-/// Results that are told apart, less one, at most.
+/// Maximum distance between the least and the greatest distinguished result.
 const MOST_RESULTS: i64 = 255;
-/// More than what binary64 rounds of a few sums, as a share of them.
+/// Upper bound of the relative rounding error of a few sums in binary64.
 const ROUNDED: f64 = 1.0 / (1u64 << 46) as f64;
-/// Neighbours of each scale that are tried. Random scales need six at most.
+/// Number of neighbours of each scale that are tried. Random scales need at most six.
 const NEIGHBOURS: i64 = 8;
 
-/// An operand: a node with few values, and what each of them is scaled to.
+/// An operand: a node with few values, and the scaled number of each value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Term {
     /// The node.
     pub node: Node,
-    /// The least value.
+    /// Least value.
     least: i32,
-    /// What that and those that follow it are scaled to.
+    /// Scaled numbers of the least value and of the values after it.
     scaled: Vec<i32>,
 }
 
@@ -44,49 +44,49 @@ pub struct SumOfTwo {
     shift: i32,
 }
 
-/// What is searched for: a sum, its least and its greatest result, and how it is computed.
+/// Key of a search: a sum, the least and the greatest result, and the rounding. It has no rounding for integers.
 type Wanted = (SumOfTwo, (i64, i64), Option<Precision>);
 
-/// What was searched for so far.
+/// Memo of searches.
 #[derive(Default)]
 pub struct Fits(Memo<Wanted, Option<Fit>>);
 
 impl Fits {
-    /// What [`SumOfTwo::fit`] gives, searched for once.
+    /// Returns the result of [`SumOfTwo::fit`], which runs once for each sum.
     pub fn fit(&self, sum: &SumOfTwo, results: (i64, i64), precision: Precision) -> Option<Fit> {
         self.0.get(&(sum.clone(), results, Some(precision)), || sum.fit(results, precision))
     }
 
-    /// Numbers of 32 bits alone that do the same, searched for once.
+    /// Finds numbers of 32 bits, as [`Self::fit`] does. The search runs once for each sum.
     pub fn fit_integers(&self, sum: &SumOfTwo, results: (i64, i64)) -> Option<Fit> {
         let search = || sum.takes(results).then(|| sum.integers(results).map(Fit::Integers)).flatten();
         self.0.get(&(sum.clone(), results, None), search)
     }
 }
 
-/// Numbers with which [`SumOfTwo`] is computed.
+/// Numbers that compute a [`SumOfTwo`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fit {
-    /// Of binary32.
+    /// Numbers of binary32.
     Floats(Floats),
-    /// Of 32 bits.
+    /// Numbers of 32 bits.
     Integers(Integers),
 }
 
-/// Binary32 numbers with which [`SumOfTwo`] is computed.
+/// Binary32 numbers that compute a [`SumOfTwo`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Floats {
-    /// The factors of the two terms, that of the outer product first.
+    /// Factors of the two terms, the outer product's first.
     scales: [f32; 2],
     c: f32,
-    /// Whether the outer product is of the second term.
+    /// `true` if the outer product takes the second term.
     pub swapped: bool,
-    /// What is added to the truncated sum.
+    /// Number that is added to the truncated sum.
     pub least: i32,
 }
 
 impl Floats {
-    /// The numbers in the order of the operands: the scales, and c.
+    /// Returns the numbers in the order of the operands: the scales, and c.
     pub fn numbers(&self) -> [i32; 3] {
         [self.scales[0], self.scales[1], self.c].map(|number| number.to_bits() as i32)
     }
@@ -100,24 +100,24 @@ impl Floats {
     }
 }
 
-/// Integers of 32 bits with which [`SumOfTwo`] is computed.
+/// Integers of 32 bits that compute a [`SumOfTwo`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Integers {
-    /// The factors of the two terms.
+    /// Factors of the two terms.
     scales: [i32; 2],
     c: i32,
     shift: u32,
-    /// The least and the greatest sum.
+    /// Least and greatest sum before the shift.
     sums: (i64, i64),
 }
 
 impl Integers {
-    /// The numbers in the order of the operands: the scales, c and the shift.
+    /// Returns the numbers in the order of the operands: the scales, c and the shift.
     pub fn numbers(&self) -> [i32; 4] {
         [self.scales[0], self.scales[1], self.c, self.shift as i32]
     }
 
-    /// The numbers for results that are larger by a number, if sums stay in 32 bits.
+    /// Returns the numbers that make results larger by `number`. `None` if sums leave 32 bits.
     pub fn plus(&self, number: i64) -> Option<Self> {
         let added = number.checked_mul(1 << self.shift)?;
         let sums = (self.sums.0.checked_add(added)?, self.sums.1.checked_add(added)?);
@@ -126,7 +126,7 @@ impl Integers {
     }
 }
 
-/// A neighbour of a scale.
+/// Returns a neighbour of a scale in binary32, by its place in the list of [`neighbour`].
 fn beside(scale: f32, number: i64) -> f32 {
     f32::from_bits((i64::from(scale.to_bits()) + neighbour(number)).max(0) as u32)
 }
@@ -137,7 +137,7 @@ fn multiply_add(value: i32, scale: f32, c: f32, precision: Precision) -> f32 {
 }
 
 impl SumOfTwo {
-    /// What a node of an expression computes, if it is of this kind. `ranges` are those of the nodes.
+    /// Matches a node of an expression. `None` if it computes something else. `ranges` are the nodes' ranges.
     pub fn of(expression: &Expression, ranges: &[Range], node: Node) -> Option<Self> {
         let (rule, sum, multiplier, shift) = requantization(expression, node)?;
         let data = &expression.nodes[sum];
@@ -153,7 +153,7 @@ impl SumOfTwo {
         Some(Self { terms: [first, second], rule, multiplier, shift })
     }
 
-    /// Numbers that give the results of all pairs, of which `results.0` and all below are one, and `results.1` and all above.
+    /// Finds numbers that give the results of all pairs. Results up to `results.0` count as one, and so do results from `results.1` on.
     pub fn fit(&self, results: (i64, i64), precision: Precision) -> Option<Fit> {
         if !self.takes(results) {
             return None;
@@ -162,7 +162,7 @@ impl SumOfTwo {
         floats.or_else(|| self.integers(results).map(Fit::Integers))
     }
 
-    /// Whether there are few results, and the sum is halved: it leaves room for what is added to it then.
+    /// Tests whether there are few results, and the last shift is to the right. This leaves room for a number that is added.
     fn takes(&self, (low, high): (i64, i64)) -> bool {
         (1..=MOST_RESULTS).contains(&(high - low)) && low.abs() <= 2 * MOST_RESULTS && self.shift < 0
     }
@@ -188,7 +188,7 @@ impl SumOfTwo {
     }
 }
 
-/// The rule, the sum, the multiplier and the shift of a requantization by numbers.
+/// Returns the rule, the sum, the multiplier and the shift of a requantization by numbers.
 fn requantization(expression: &Expression, node: Node) -> Option<(RequantizeRule, Node, i32, i32)> {
     let data = &expression.nodes[node];
     let ScalarOp::Requantize(rule) = data.op else { return None };
@@ -204,7 +204,7 @@ fn constant(expression: &Expression, node: Node) -> Option<i32> {
 impl Term {
     fn of(expression: &Expression, ranges: &[Range], node: Node) -> Option<Self> {
         let (rule, mut node, multiplier, shift) = requantization(expression, node)?;
-        // What is done to the operand before, the last first.
+        // Operations on the operand before its requantization, the last first.
         let mut steps = Vec::new();
         while let [first, second] = expression.nodes[node].operands[..] {
             let (op, numbers) = (expression.nodes[node].op, [first, second].map(|n| constant(expression, n)));
@@ -231,7 +231,7 @@ impl Term {
         Some(Self { node, least: *values.start(), scaled: values.map(scaled).collect() })
     }
 
-    /// How much what it is scaled to grows from one value to the next.
+    /// Returns the mean growth of scaled numbers from one value to the next.
     fn slope(&self) -> f64 {
         let steps = (self.scaled.len() - 1).max(1);
         let [first, last] = [0, self.scaled.len() - 1].map(|i| f64::from(self.scaled[i]));
@@ -243,16 +243,16 @@ impl Term {
     }
 }
 
-/// The results of all pairs, counted from the least that is told apart: a row for each value of the inner term.
+/// The results of all pairs, minus the least distinguished one. Each value of the inner term has a row.
 struct Table<'a> {
     outer: &'a Term,
     inner: &'a Term,
     results: Vec<u8>,
-    /// The greatest result.
+    /// Greatest result.
     top: i64,
 }
 
-/// Two values, and the result they have.
+/// Two values and their result.
 #[derive(Clone, Copy)]
 struct Pair {
     a: f64,
@@ -266,7 +266,7 @@ impl Pair {
     }
 }
 
-/// The pairs of a table that bound c.
+/// Pairs of a table that bound c from below and from above.
 #[derive(Default)]
 struct Tight {
     below: Vec<Pair>,
@@ -274,7 +274,7 @@ struct Tight {
 }
 
 impl Tight {
-    /// The middle of the numbers c with which exact sums have all results, if there are any.
+    /// Returns the middle of the numbers c with which exact sums give all results. `None` if there are none.
     fn middle(&self, scales: [f32; 2]) -> Option<f64> {
         let scales = scales.map(f64::from);
         let low = self.below.iter().map(|pair| pair.missing(scales)).fold(f64::NEG_INFINITY, f64::max);
@@ -301,8 +301,8 @@ impl<'a> Table<'a> {
         self.inner.values().zip(self.results.chunks_exact(self.outer.scaled.len()))
     }
 
-    /// The pairs that bound c, with scales and with all that are moved from them by some numbers at most: those whose bound is not further from the tightest
-    /// one than that moves two.
+    /// Returns the pairs that may bound c, for `scales` and for scales that differ from them by at most `moved`. A pair is kept if these differences
+    /// can make its bound the tightest.
     fn tight(&self, scales: [f64; 2], moved: [f64; 2]) -> Tight {
         let most = |term: &Term| term.values().map(|value| f64::from(value).abs()).fold(0.0, f64::max);
         let [a, b] = [most(self.outer), most(self.inner)];
@@ -310,14 +310,14 @@ impl<'a> Table<'a> {
         let slack = 2.0 * (a * moved[0] + b * moved[1]) + magnitude * ROUNDED;
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
         self.missing(scales, |_, result, missing| {
-            // Below the least result, and above the greatest, is what follows clamps.
+            // Results at the ends have no bound on their outer side: a clamp follows.
             low = if result > 0 && missing > low { missing } else { low };
             high = if result < self.top && missing < high { missing } else { high };
         });
         let mut tight = Tight::default();
         self.missing(scales, |[a, b], result, missing| {
             let pair = Pair { a, b, result: result as f64 };
-            // What is not a number is not far away, and is left to those who compare.
+            // NaN is not far away. It is kept, and later comparisons reject it.
             let (far_below, far_above) = (missing < low - slack, missing > high + slack);
             if result > 0 && !far_below {
                 tight.below.push(pair);
@@ -329,7 +329,7 @@ impl<'a> Table<'a> {
         tight
     }
 
-    /// Visits all pairs, with their results and what these exceed the exact sums by.
+    /// Visits all pairs, with their results and the differences between these and the exact sums.
     fn missing(&self, [outer, inner]: [f64; 2], mut visit: impl FnMut([f64; 2], i64, f64)) {
         for (b, row) in self.rows() {
             let b = f64::from(b);
@@ -348,8 +348,8 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The least sum of each result above the least, where results never fall as sums grow: with a multiplier that is not negative and no shift to
-/// the left. A result that no sum has is at the greatest one.
+/// Returns the least sum of each result above the least. `None` unless results never fall as sums grow, which needs a multiplier that is not negative
+/// and no left shift. A result that no sum has is placed after the greatest sum.
 fn thresholds(sum: &SumOfTwo, top: u8, result: impl Fn(i32) -> u8) -> Option<Vec<i64>> {
     let never_falls = sum.multiplier >= 0 && sum.shift <= 0;
     never_falls.then(|| {
@@ -365,7 +365,7 @@ fn thresholds(sum: &SumOfTwo, top: u8, result: impl Fn(i32) -> u8) -> Option<Vec
     })
 }
 
-/// The result of a sum, looked for from that of the sum before: neighbours in a row have the same or nearly so.
+/// Returns the result of a sum. The search begins at the result of the sum before, since neighbours in a row have nearly equal results.
 fn follow(thresholds: &[i64], at: &mut usize, sum: i32) -> u8 {
     let sum = i64::from(sum);
     while *at < thresholds.len() && sum >= thresholds[*at] {
@@ -408,7 +408,7 @@ mod tests {
         Term { node: Node::new(0), least: -128, scaled: (-128..128).map(scaled).collect() }
     }
 
-    /// The additions of a residual network (resnet8 of MLPerf Tiny), and the subtraction of the same numbers.
+    /// Tests the additions of a residual network (resnet8 of MLPerf Tiny), and the subtraction of the same numbers.
     #[test]
     fn numbers_are_found_that_give_all_results() {
         for sign in [1, -1] {
@@ -430,7 +430,7 @@ mod tests {
         }
     }
 
-    /// Whatever the scales, the bounds of c are those that all pairs give.
+    /// Tests for many scales that the bounds of c are the bounds from all pairs.
     #[test]
     fn tight_pairs_bound_as_all_do() {
         let mut found = 0;
@@ -460,7 +460,7 @@ mod tests {
         assert!(found > 20, "{found} have numbers c");
     }
 
-    /// Scales of two operands that differ by little: a subtraction, and an addition whose result has half of their scale.
+    /// Tests scales of two operands that differ by little: a subtraction, and an addition whose result has half of their scale.
     #[test]
     fn integers_are_found_where_floats_are_not() {
         for (sign, multiplier, shift) in [(-1, 1_074_999_088, -19), (1, 1_074_999_088, -19), (1, 1_074_999_088, -20)] {

@@ -1,9 +1,9 @@
-//! What is known of the sums that an epilogue begins with.
+//! Bounds of the sums that an epilogue begins with.
 
 /// Intervals of the sums of a contraction.
 pub struct SumRanges {
-    /// Of all, if it is known.
+    /// Interval of all sums, if it is known.
     pub all: Option<(i64, i64)>,
-    /// Of those of each output channel, if they are known.
+    /// Interval of each output channel's sums; empty if unknown.
     pub channels: Vec<(i64, i64)>,
 }

@@ -1,29 +1,30 @@
-//! Few rows interleaved into one run of elements, and one run taken apart into few rows: the planes of an image and its pixels.
+//! Interleaving of a few rows into one run of elements, and the reverse: for example, image planes to pixels and back.
 
 use super::turn::{Matrix, interleaved};
 use crate::kernel::{KernelBuilder, Lane, Type, Value};
 use crate::schedule::loops::row;
 
-/// Each vector more costs a shuffle of every result; vectors of which halves are interleaved are cheaper from five rows on.
+/// Maximum rows whose elements are picked: each further vector costs a shuffle for every result. From five rows on, interleaving of halves is
+/// cheaper.
 const MOST_PICKED: u64 = 4;
 
-/// Rows beyond this many do not fit in registers.
+/// Maximum rows that fit in registers.
 const MOST_ROWS: u64 = 16;
 
-/// Whether this many rows are interleaved rather than turned in squares, by vectors of `size` lanes. Squares would leave most of few rows empty; and of
-/// rows that are a power of two, shorter than vectors, all vectors are whole. Measured at AVX2: three rows of bytes ten times as fast, of binary32 no faster.
+/// Tests whether rows are interleaved rather than transposed in squares, by vectors of `size` lanes. A few rows would leave most of each square
+/// empty. If the number of rows is a power of two below `size`, all vectors are full.
 pub fn are_few(size: u16, rows: u64) -> bool {
     let size = u64::from(size);
     size > MOST_PICKED && ((2..=MOST_PICKED).contains(&rows) || are_halved(rows) && rows <= size.min(MOST_ROWS))
 }
 
-/// Whether halves of rows are interleaved until all are.
+/// Tests whether rows are interleaved by halves.
 fn are_halved(rows: u64) -> bool {
     rows > MOST_PICKED && rows.is_power_of_two()
 }
 
-/// Writes `rows` rows of `columns` elements so that those of a column are adjacent, and columns follow each other; by vectors of `size` lanes, each as
-/// `convert` makes it.
+/// Interleaves `rows` rows of `columns` elements: the elements of a column become adjacent, one column after another. Vectors have `size` lanes and
+/// pass through `convert`.
 pub fn interleave(
     b: &mut KernelBuilder,
     size: u16,
@@ -60,7 +61,7 @@ pub fn interleave(
     });
 }
 
-/// Writes a run of `rows` groups of `columns` adjacent elements as one row for each element of a group; by vectors of `size` lanes.
+/// Splits `rows` groups of `columns` adjacent elements into `columns` rows, one for each place in a group. Vectors have `size` lanes.
 pub fn take_apart(b: &mut KernelBuilder, (lane, size): (Lane, u16), (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
     let columns = columns as u16;
     row(b, rows, size, |b, group, active| {
@@ -84,20 +85,20 @@ pub fn take_apart(b: &mut KernelBuilder, (lane, size): (Lane, u16), (rows, colum
     });
 }
 
-/// The vectors of a run of elements, and how many lanes of each are in it.
+/// Returns the vectors of a run of elements, each with the number of its lanes in the run.
 fn run(elements: u16, size: u16) -> impl Iterator<Item = (u16, u16)> {
     (0..elements.div_ceil(size)).map(move |vector| (vector, (elements - vector * size).min(size)))
 }
 
-/// Of the elements of some vectors in order, the one at `first` and each that lies `step` after another, as a vector.
+/// Returns a vector of every `step`th element of some vectors, from `first` on. Elements are numbered across the vectors.
 fn every(b: &mut KernelBuilder, vectors: &[Value], step: u16, first: u16) -> Value {
     let size = b.ty(vectors[0]).lanes;
     let picks: Vec<(u16, u16)> = (0..size).map(|lane| lane * step + first).map(|i| (i / size, i % size)).collect();
     picked(b, vectors, &picks)
 }
 
-/// A vector whose lanes are picked from several: for each its vector and its lane there. The vectors come in one by one, and a lane is in its place from
-/// then on.
+/// Picks the lanes of a vector from several: each pick is a vector's number and a lane. The vectors are merged one by one, and a picked lane stays in
+/// place.
 fn picked(b: &mut KernelBuilder, vectors: &[Value], picks: &[(u16, u16)]) -> Value {
     let size = picks.len() as u16;
     let mut found = vectors[0];
@@ -105,7 +106,7 @@ fn picked(b: &mut KernelBuilder, vectors: &[Value], picks: &[(u16, u16)]) -> Val
         let lanes = picks.iter().zip(0u16..).map(|(&(from, lane), here)| match (from == i, i) {
             (true, _) => size + lane,
             (false, 1) if from == 0 => lane,
-            // In its place, or still to come.
+            // Lanes stay if they are in place or still to come.
             (false, _) => here,
         });
         found = b.shuffle(found, vector, lanes.collect());

@@ -1,11 +1,11 @@
-//! A matrix written as its transpose.
+//! Transposes of matrices in memory.
 
 use super::interleave::{are_few, interleave, take_apart};
 use super::turn::{Matrix, Turn, transpose};
 use crate::kernel::KernelBuilder;
 
-/// Writes a matrix of `rows` × `columns` elements as its transpose: a few rows or columns are interleaved or taken apart, others are turned in squares. In
-/// both matrices the elements of a row are adjacent.
+/// Writes the transpose of a matrix of `rows` × `columns` elements. A few rows or columns are interleaved or split; other matrices are transposed in
+/// squares. Both matrices are row-major.
 pub fn write_transposed(b: &mut KernelBuilder, turn: Turn, extents: (u64, u64), from: Matrix, to: Matrix) {
     match extents {
         (rows, _) if are_few(turn.most, rows) && to.stride.is(rows) => interleave(b, turn.most, extents, (from, to), |_, value| value),

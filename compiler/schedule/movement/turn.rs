@@ -1,24 +1,24 @@
-//! Squares of elements turned around their diagonal in registers.
+//! Transposes of squares of elements in registers.
 
 use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value, orders};
 use crate::schedule::elementwise::lanes::join;
 use crate::schedule::loops::{row, row_between};
 use crate::schedule::quantity::Number;
 
-/// A square of as many vectors as each has units of `unit` lanes, turned around its diagonal.
+/// Transposes a square: there are as many vectors as each has units of `unit` lanes.
 pub fn turned(b: &mut KernelBuilder, vectors: Vec<Value>, unit: u16) -> Vec<Value> {
     let halvings = vectors.len().ilog2();
     interleaved(b, vectors, unit, halvings)
 }
 
-/// Vectors of which the first half is interleaved with the second, unit by unit, some times. Counting the units of all vectors in order by a number of
-/// bits, each time takes the highest bit of a unit's number to its low end.
+/// Interleaves the first half of the vectors with the second half, unit by unit, `times` times. If units are numbered across all vectors, each time
+/// moves the highest bit of a unit's number to its low end.
 pub fn interleaved(b: &mut KernelBuilder, vectors: Vec<Value>, unit: u16, times: u32) -> Vec<Value> {
     let block = b.ty(vectors[0]).lanes;
     interleaved_within(b, vectors, (unit, block), times)
 }
 
-/// [`interleaved`] of each block of so many lanes, as of shorter vectors side by side.
+/// Interleaves as [`interleaved`] does, but separately in each block of `block` lanes.
 fn interleaved_within(b: &mut KernelBuilder, mut vectors: Vec<Value>, (unit, block): (u16, u16), times: u32) -> Vec<Value> {
     let lanes = b.ty(vectors[0]).lanes;
     let (units, half) = (block / unit, vectors.len() / 2);
@@ -33,13 +33,13 @@ fn interleaved_within(b: &mut KernelBuilder, mut vectors: Vec<Value>, (unit, blo
     vectors
 }
 
-/// As [`interleaved`] with units of one lane, by instructions that give both halves of two interleaved vectors.
+/// Interleaves as [`interleaved`] does, with units of one lane, by instructions that return both halves of two interleaved vectors.
 pub fn riffled(b: &mut KernelBuilder, vectors: Vec<Value>, times: u32) -> Vec<Value> {
     let order = orders::interleaved(b.ty(vectors[0]).lanes);
     riffled_in(b, vectors, times, &order)
 }
 
-/// The same within each 16 lanes of vectors of bytes, where that is what an instruction does.
+/// Interleaves as [`riffled`] does, but within each 16 lanes of byte vectors, for machines whose instructions work so.
 pub fn riffled_in_blocks(b: &mut KernelBuilder, vectors: Vec<Value>, times: u32) -> Vec<Value> {
     let order = orders::interleaved_of_spread_bytes(b.ty(vectors[0]).lanes);
     riffled_in(b, vectors, times, &order)
@@ -55,21 +55,21 @@ fn riffled_in(b: &mut KernelBuilder, mut vectors: Vec<Value>, times: u32, order:
     vectors
 }
 
-/// A matrix in memory: its first element, and the elements from one row to the next.
+/// A matrix in memory: its first element, and the distance between rows.
 #[derive(Clone, Copy)]
 pub struct Matrix {
-    /// Where it is.
+    /// Buffer of the matrix.
     pub buffer: Buffer,
-    /// The first element.
+    /// Index of the first element.
     pub first: Value,
-    /// From one row to the next.
+    /// Elements from one row to the next.
     pub stride: Number,
 }
 
-/// Squares with longer sides do not fit in registers.
+/// Maximum side of a square that fits in registers.
 const MOST_ROWS: u16 = 16;
 
-/// Lanes of the vectors of squares in which a matrix is turned: as many as `most`, unless that leaves half of every square empty.
+/// Returns the side of the squares that transpose a matrix: `most`, or less if half of every square would be empty.
 fn side(lane: Lane, most: u16, extents: (u64, u64)) -> u16 {
     let (least, shorter) = ((16 / lane.bytes()) as u16, extents.0.min(extents.1));
     let mut side = most.min(MOST_ROWS.max(least));
@@ -79,24 +79,24 @@ fn side(lane: Lane, most: u16, extents: (u64, u64)) -> u16 {
     side
 }
 
-/// How elements are turned: their lanes, the most lanes of a vector of a square, and how many squares of 16 bytes instructions turn side by side.
+/// The machine's way to transpose elements.
 #[derive(Clone, Copy)]
 pub struct Turn {
-    /// The lane.
+    /// Lane type of the elements.
     pub lane: Lane,
-    /// The most lanes of a square.
+    /// Maximum side of a square.
     pub most: u16,
-    /// Squares side by side; one where instructions do not work within 16 bytes.
+    /// Maximum number of 16-byte squares that instructions transpose side by side; 1 if instructions do not work within 16 bytes.
     pub squares: u16,
 }
 
 impl Turn {
-    /// Columns of a square of 16 bytes.
+    /// Returns the columns of a 16-byte square.
     fn columns(self) -> u16 {
         (16 / self.lane.bytes()) as u16
     }
 
-    /// The squares below each other that are turned at once where there are so many rows.
+    /// Returns the number of squares, one below another, that are transposed together for this many rows.
     fn below(self, rows: u64) -> u16 {
         let mut squares = self.squares;
         while squares > 1 && rows < u64::from(squares * self.columns()) {
@@ -106,7 +106,7 @@ impl Turn {
     }
 }
 
-/// Writes a matrix of `rows` × `columns` elements as its transpose. In both, the elements of a row are adjacent.
+/// Writes the transpose of a matrix of `rows` × `columns` elements. Both matrices are row-major.
 pub fn transpose(b: &mut KernelBuilder, turn: Turn, (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
     let squares = turn.below(rows);
     let whole = if squares > 1 { rows - rows % u64::from(squares * turn.columns()) } else { 0 };
@@ -118,11 +118,11 @@ pub fn transpose(b: &mut KernelBuilder, turn: Turn, (rows, columns): (u64, u64),
     }
 }
 
-/// Writes rows from one on as columns, square by square.
+/// Writes rows from `start` on as columns, square by square.
 fn transpose_squares(b: &mut KernelBuilder, turn: Turn, (start, rows, columns): (u64, u64, u64), from: Matrix, to: Matrix) {
     let most = if start > 0 { turn.columns() } else { turn.most };
     let size = side(turn.lane, most, (rows - start, columns));
-    // Reads go down the columns, so that writes go along the rows: a line that is half written costs more than one that is half read.
+    // Reads go down the columns, so that writes go along the rows. A partly written cache line costs more than a partly read one.
     row(b, columns, size, |b, column, active_columns| {
         let source = b.add(from.first, column);
         let target = to.stride.scale(b, column);
@@ -150,11 +150,11 @@ fn transpose_squares(b: &mut KernelBuilder, turn: Turn, (start, rows, columns): 
     });
 }
 
-/// Bytes of a line of the cache.
+/// Bytes of a cache line.
 const LINE: u64 = 64;
 
-/// Writes a matrix, whose rows fill squares side by side, as its transpose. A vector has 16 bytes of several rows, and gets a longer part of a column. Columns
-/// of one line of the cache are read before the next line.
+/// Writes the transpose of a matrix whose rows fill squares side by side. A vector holds 16 bytes of several rows, so it becomes a longer part of a
+/// column. The columns of one cache line are read before the next line.
 fn transpose_side_by_side(b: &mut KernelBuilder, (turn, squares): (Turn, u16), (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
     let size = turn.columns();
     let line = (LINE / u64::from(turn.lane.bytes())) as u16;

@@ -1,31 +1,31 @@
-//! Sums and maxima of windows nine taps at a time, down the columns: `Summation::Nines`, see [`crate::ir::Summation`].
+//! Sums and maxima of windows in groups of nine taps, down the columns: `Summation::Nines`, see [`crate::ir::Summation`].
 
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
 
-/// Taps that are added as one.
+/// Number of taps in a group.
 const GROUP: u64 = 9;
 
-/// Windows of more taps than this, 8 × 8, are summed in a loop.
+/// Maximum taps (8 × 8) of a window whose groups are unrolled. Larger windows are a loop.
 const WRITTEN_OUT: u64 = 64;
 
-/// Nine taps, of which some may be missing.
+/// Nine taps. The last ones of a window may be absent.
 type Nine = [Option<Value>; GROUP as usize];
 
-/// How nine taps are combined with those before them.
+/// A way to combine a group of nine taps with the result so far.
 #[derive(Clone, Copy)]
 pub struct Combination {
-    /// How the first nine are combined with the neutral value, if not as all others are.
+    /// Combination of the first group with the neutral value, if it differs from `next`.
     pub first: Option<fn(&mut KernelBuilder, Value, &Nine) -> Value>,
     pub next: fn(&mut KernelBuilder, Value, &Nine) -> Value,
 }
 
-/// Sums.
+/// Combination to sums.
 pub const SUM: Combination = Combination { first: None, next: added };
 
-/// Maxima.
+/// Combination to maxima.
 pub const MAXIMUM: Combination = Combination { first: Some(largest_of_first), next: larger };
 
-/// What a window of `rows` and `columns` combines to, from `neutral` on. `tap` gives the element at a row and column of the window.
+/// Combines a window of `rows` and `columns`, from `neutral` on. `tap` returns the element at a row and column of the window.
 pub fn combined(
     b: &mut KernelBuilder,
     [rows, columns]: [u64; 2],
@@ -71,8 +71,8 @@ pub fn combined(
     sum
 }
 
-/// A sum and that of a group. What the last group lacks is 0: left out, it changes no more than the sign of a zero, which is added to a sum that is
-/// never -0.
+/// Adds a group to a sum. Absent taps of the last group count as 0. To leave them out changes at most the sign of a zero, and this zero is added to a
+/// sum that is never -0.
 fn added(b: &mut KernelBuilder, sum: Value, i: &Nine) -> Value {
     let mut pair = |x: Option<Value>, y: Option<Value>| match (x, y) {
         (Some(x), Some(y)) => Some(b.add(x, y)),
@@ -87,13 +87,13 @@ fn added(b: &mut KernelBuilder, sum: Value, i: &Nine) -> Value {
     pair(Some(sum), group).unwrap_or(sum)
 }
 
-/// The largest of the first nine; the neutral value where it is NaN.
+/// Returns the largest of the first nine taps, or the neutral value if it is NaN.
 fn largest_of_first(b: &mut KernelBuilder, neutral: Value, i: &Nine) -> Value {
     let nine = largest(b, i, neutral);
     second_if_nan(b, nine, neutral)
 }
 
-/// The larger of the largest so far and that of nine; +∞ where the latter is NaN.
+/// Returns the larger of the result so far and the largest of nine taps; +∞ if the latter is NaN.
 fn larger(b: &mut KernelBuilder, before: Value, i: &Nine) -> Value {
     let nine = largest(b, i, before);
     let either = second_if_nan(b, before, nine);
@@ -102,7 +102,7 @@ fn larger(b: &mut KernelBuilder, before: Value, i: &Nine) -> Value {
     b.binary(BinaryOp::FloatMinFirst, infinity, either)
 }
 
-/// The largest of nine. What the last nine lack is their first tap.
+/// Returns the largest of nine taps. The first tap replaces absent taps of the last group.
 fn largest(b: &mut KernelBuilder, i: &Nine, otherwise: Value) -> Value {
     let i = i.map(|tap| tap.or(i[0]).unwrap_or(otherwise));
     let mut larger = |x: Value, y: Value| if x == y { x } else { second_if_nan(b, x, y) };
@@ -114,7 +114,7 @@ fn largest(b: &mut KernelBuilder, i: &Nine, otherwise: Value) -> Value {
     larger(middle, ends)
 }
 
-/// `y < x ? x : y`, so NaN in either gives `y`.
+/// Returns `y < x ? x : y`. If either is NaN, this is `y`.
 fn second_if_nan(b: &mut KernelBuilder, x: Value, y: Value) -> Value {
     b.binary(BinaryOp::FloatMaxFirst, y, x)
 }

@@ -1,5 +1,5 @@
-//! Short rows side by side: each lane of a vector has a row. A vector along such a row would be half empty, and what is computed once a row would
-//! be computed in one lane. Elements are turned into [columns](super::columns) in scratch memory, and results back.
+//! Short rows side by side: each lane of a vector has a row. A vector along a short row would be half empty, and work that is done once a row would
+//! use one lane. Elements are transposed to [columns](super::columns) in scratch memory, and results are transposed back.
 
 use super::columns::Columns;
 use super::facts::Facts;
@@ -16,38 +16,38 @@ use crate::schedule::reductions::reduction::Reduction;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::FxHashMap;
 
-/// From this weight on an element is kept rather than computed anew: its memory is near, and a vector of it is whole.
+/// Minimum cost of an element that is kept in memory rather than computed again. Its memory is near, and its vectors are full.
 const KEPT_FROM: u64 = 3;
-/// Elements of the columns of a tensor at most, where more than one register of rows is side by side.
+/// Maximum elements of a tensor's columns, if rows take more than one register.
 const MOST_ELEMENTS: u64 = 1024;
-/// Of rows up to this length, most of the work is done once a row, and four registers are side by side.
+/// Maximum length of rows for which most work is done once a row. Four registers of such rows are side by side.
 const SHORTEST: u64 = 8;
-/// One in so many rows may be missing where more than one register of rows is side by side.
+/// Inverse of the share of rows that may be missing in the last vectors, if rows take more than one register.
 const MOST_EMPTY: u64 = 8;
-/// Longer rows have whole vectors enough of their own.
+/// Maximum length of rows. Longer ones have enough full vectors.
 const LONGEST: u64 = 64;
 
-/// A way to compute some rows at once.
+/// A way to compute several rows at once.
 pub(super) struct Across<'a> {
     pub cx: Context<'a>,
     pub shape: Columns<'a>,
     pub steps: Vec<Step<'a>>,
-    /// The tensors whose elements lie in columns; some share them with another one.
+    /// Tensors whose elements are in columns. Some share their columns with another tensor.
     pub columns: Vec<Tensor>,
     pub places: FxHashMap<Tensor, usize>,
-    /// The inputs that are read as columns.
+    /// Inputs that are read as columns.
     pub inputs: Vec<Tensor>,
 }
 
-/// What is computed before a pass, and in it.
+/// Work of one pass: once for each row before it, and for each element.
 pub(super) struct Step<'a> {
     pub numbers: Option<Work<'a>>,
     pub walk: Option<Work<'a>>,
-    /// Elements that are written or kept, by their number among the results of the work.
+    /// Elements that are written or kept, by their number among the results of the walk.
     pub written: Vec<(usize, Tensor)>,
-    /// Reductions that go along, by the number of what they combine, and their results.
+    /// Reductions during the walk: the number of the reduced result, the reduction, and its result.
     pub carried: Vec<(usize, Reduction, Tensor)>,
-    /// Reductions of columns: of inputs before the walk, which may write in their place, and of what it writes after it.
+    /// Reductions of columns. Those of inputs run before the walk, which may overwrite the columns; others run after it.
     pub folded: Vec<Folded>,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Folded {
     pub fold: Fold,
 }
 
-/// Some work, whose operands are all given.
+/// Element-wise work whose operands are all given in registers.
 #[derive(Clone)]
 pub(super) struct Work<'a> {
     pub work: ElementWise<'a>,
@@ -67,24 +67,25 @@ pub(super) struct Work<'a> {
     pub results: Vec<Tensor>,
 }
 
-/// Where an operand comes from.
+/// Origin of an operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operand {
-    /// A number of each row that is in a register.
+    /// A value of each row that is in a register.
     Known,
-    /// The columns of a number.
+    /// Columns, by their number.
     Column(usize),
-    /// From memory: one element for each row, one for each element of a row, one.
+    /// Memory with one element for each row. The next two variants have one for each place in a row, and only one.
     Row,
     Channel,
     Single,
 }
 
 impl<'a> Across<'a> {
-    /// A schedule for rows side by side; none where rows are long, few, or not all alike, and where vectors are not registers.
+    /// Makes a schedule for rows side by side. `None` if rows are long, few or of run-time length, if operands have other accesses, or if vectors are
+    /// not registers.
     ///
     /// # Errors
-    /// For shapes and types without lowering.
+    /// [`Unsupported`] for shapes and types without lowering.
     pub fn new(rows: &Facts<'a>) -> Result<Option<Self>, Unsupported> {
         let Some(length) = rows.length.as_known().and_then(|n| u16::try_from(n).ok()) else { return Ok(None) };
         if !rows.cx.writes_out() || rows.cx.machine.at_once || u64::from(length) > LONGEST {
@@ -106,20 +107,20 @@ impl<'a> Across<'a> {
         Ok(Some(Self { cx: rows.cx, shape: columns, steps, columns: planner.columns, places: planner.places, inputs: planner.inputs }))
     }
 
-    /// Rows side by side.
+    /// Returns the number of rows side by side.
     pub fn together(&self) -> u16 {
         self.shape.rows
     }
 
-    /// Bytes of the scratch buffers.
+    /// Returns the bytes of the scratch buffers.
     pub fn scratch(&self) -> Vec<u64> {
         let bytes = |tensor: &Tensor| u64::from(self.cx.element(*tensor).bits().div_ceil(8));
         self.columns.iter().map(|tensor| bytes(tensor) * self.shape.elements()).collect()
     }
 }
 
-/// Rows side by side where elements have at least some bytes: one register of words, or more, which hide each other's latency. The last ones of a
-/// known number of rows leave few lanes empty.
+/// Returns the number of rows side by side, for elements of at least `least_bytes`. Rows take one register of words, or more, which hide each other's
+/// latency. More are taken only if the last rows of a known number leave few lanes empty.
 fn together(cx: &Context<'_>, least_bytes: u32, length: u64, count: Option<u64>) -> u16 {
     let (machine, words) = (cx.machine, cx.machine.lanes(4));
     let most = if machine.registers.count() >= 32 && length <= SHORTEST { 4 } else { 2 };
@@ -129,7 +130,7 @@ fn together(cx: &Context<'_>, least_bytes: u32, length: u64, count: Option<u64>)
     sizes.into_iter().find(|&rows| fits(rows) && fills(rows)).unwrap_or(words)
 }
 
-/// Finds out how rows are computed side by side.
+/// Search for a way to compute rows side by side.
 struct Planner<'p, 'a> {
     rows: &'p Facts<'a>,
     passes: &'p Passes,
@@ -143,7 +144,8 @@ impl<'a> Planner<'_, 'a> {
         self.rows.cx.group.insts.iter().any(|&inst| self.rows.cx.function.insts[inst].results.contains(&tensor))
     }
 
-    /// Gives columns to what is read, kept and written. An output takes the columns of an input that is not read after it is written.
+    /// Assigns columns to all tensors that are read, kept or written. An output takes the columns of an input that is not read after the output is
+    /// written.
     fn place_all(&mut self) {
         let (cx, passes) = (self.rows.cx, self.passes);
         for tensor in cx.group.inputs(cx.function).into_iter().filter(|&v| self.rows.is_wide(v)) {
@@ -177,7 +179,7 @@ impl<'a> Planner<'_, 'a> {
         }
     }
 
-    /// A pass; none where an operand is read in another way.
+    /// Plans a pass. `None` if an operand has another access, or if rows side by side do not pay.
     fn step(&mut self, pass: &Pass) -> Result<Option<Step<'a>>, Unsupported> {
         let (mut carried, mut folded) = (vec![], vec![]);
         let mut needed = vec![false; pass.elements.len()];
@@ -219,8 +221,8 @@ impl<'a> Planner<'_, 'a> {
         Ok((!is_lost && !keeps_nan).then_some(Step { numbers, walk, written, carried, folded }))
     }
 
-    /// Whether rows of floats are worth turning. That takes as many instructions as little work on them, so it pays where vectors along the row
-    /// are not full.
+    /// Tests whether rows of floats are worth a transpose. A transpose costs about as much as a little work on the rows, so it pays if vectors along
+    /// the row are not full.
     fn is_worth_turning(&self) -> bool {
         let (machine, words) = (self.rows.cx.machine, u64::from(self.rows.cx.machine.lanes(4)));
         match machine.picked_lanes {
@@ -229,7 +231,7 @@ impl<'a> Planner<'_, 'a> {
         }
     }
 
-    /// Some work on a shape, all of whose operands are given; none where one is read in another way.
+    /// Plans some work on a shape, with all operands given. `None` if an operand has another access.
     fn work(&self, work: &Epilogue, results: &[Tensor], shape: &[Quantity]) -> Result<Option<Work<'a>>, Unsupported> {
         let cx = self.rows.cx;
         for &result in results {
@@ -255,7 +257,7 @@ impl<'a> Planner<'_, 'a> {
 }
 
 impl Operand {
-    /// Whether it is read from memory as it lies there.
+    /// Tests whether the operand is read from memory without a transpose.
     pub fn is_in_memory(self) -> bool {
         matches!(self, Self::Row | Self::Channel | Self::Single)
     }

@@ -1,42 +1,43 @@
-//! Short rows turned into columns, and back: of some rows, the elements with one number lie side by side, so that each lane of a vector has a row.
+//! Transposes of short rows to columns, and back. A column has the elements of several rows at one place, so each lane of a vector has a row.
 
 use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 use crate::schedule::elementwise::lanes::join;
 use crate::schedule::movement::turn::{riffled, riffled_in_blocks};
 
-/// Vectors that are turned together at most.
+/// Maximum number of vectors that are transposed together.
 const MOST_VECTORS: u64 = 16;
 
-/// Bytes within which instructions interleave them.
+/// Bytes of the blocks that byte-interleaving instructions work in.
 const BLOCK: u16 = 16;
 
-/// Some rows, turned by a machine.
+/// A number of rows and the machine that transposes them.
 #[derive(Clone, Copy)]
 pub(super) struct Columns<'m> {
     pub machine: &'m Machine,
-    /// Rows, a power of two, and how many of them there are.
+    /// Number of rows, a power of two, and the number that is present.
     pub rows: u16,
     pub present: u16,
-    /// Elements of a row.
+    /// Number of elements in a row.
     pub length: u16,
 }
 
-/// Elements of all rows that are turned together.
+/// A range of elements of all rows that is transposed together.
 struct Chunk {
-    /// The first element of each row.
+    /// First element in each row.
     start: u16,
-    /// Elements of each row, a power of two, and how many of them there are.
+    /// Number of elements in each row, a power of two, and the number that is present.
     lanes: u16,
     active: u16,
     /// Lanes of a vector.
     vector: u16,
-    /// Whether it is all elements of the rows, without gaps.
+    /// `true` if it has all elements of the rows, without gaps.
     is_whole: bool,
 }
 
 impl Chunk {
-    /// The rows of a vector that are a block of bytes each: such are turned within the blocks, and then across them. Others have one block.
+    /// Returns the number of blocks in a vector, if each block is a row of bytes. Such vectors are transposed within blocks and then across them. 1
+    /// for other chunks.
     fn blocks(&self, lane: Lane) -> u16 {
         if lane == Lane::I8 && self.lanes == BLOCK { self.vector / BLOCK } else { 1 }
     }
@@ -45,7 +46,7 @@ impl Chunk {
         rows * self.lanes / self.vector
     }
 
-    /// The first lane of a vector, and how many lanes of it are elements, where columns come one after the other.
+    /// Returns the place of a vector among the columns, and the number of its lanes that are elements.
     fn columns(&self, rows: u16, vector: u16) -> (u16, u16) {
         let first = vector * self.vector;
         (self.start * rows + first, (self.active * rows).saturating_sub(first).min(self.vector))
@@ -53,12 +54,12 @@ impl Chunk {
 }
 
 impl Columns<'_> {
-    /// Elements of a buffer for all columns.
+    /// Returns the elements of a buffer for all columns.
     pub fn elements(&self) -> u64 {
         u64::from(self.rows) * u64::from(self.length)
     }
 
-    /// Lanes of the vectors that are turned: those of bytes are interleaved at any length.
+    /// Returns the lanes of the vectors that are transposed. Vectors of bytes can be interleaved at any length.
     fn vector(&self, bytes: u32) -> u16 {
         if bytes == 1 { self.machine.lanes(1) } else { self.machine.turned_lanes(bytes) }
     }
@@ -86,7 +87,7 @@ impl Columns<'_> {
         chunks
     }
 
-    /// Copies rows, from an element of a buffer on, to the columns of another one.
+    /// Transposes rows, from element `first` of a buffer on, to the columns of another buffer.
     pub fn load(&self, b: &mut KernelBuilder, (from, first): (Buffer, Value), to: Buffer) {
         let zero = b.index(0);
         for chunk in self.chunks(b.lane_of(from).bytes()) {
@@ -107,7 +108,7 @@ impl Columns<'_> {
         }
     }
 
-    /// The elements of a chunk, row by row.
+    /// Loads the elements of a chunk, row by row.
     fn load_rows(&self, b: &mut KernelBuilder, (from, first): (Buffer, Value), chunk: &Chunk) -> Vec<Value> {
         if chunk.is_whole {
             let vectors = 0..chunk.vectors(self.rows);
@@ -123,7 +124,7 @@ impl Columns<'_> {
         rows.chunks(usize::from(chunk.vector / chunk.lanes)).map(|rows| join(b, rows)).collect()
     }
 
-    /// Copies columns to the rows of another buffer, from an element on.
+    /// Transposes columns to the rows of another buffer, from element `first` on.
     pub fn store(&self, b: &mut KernelBuilder, from: Buffer, (to, first): (Buffer, Value)) {
         let zero = b.index(0);
         for chunk in self.chunks(b.lane_of(from).bytes()) {
@@ -159,7 +160,7 @@ impl Columns<'_> {
     }
 }
 
-/// Vectors whose lane at each place comes from another one.
+/// Permutes the lanes of vectors. `from` returns the old place of the lane at each place.
 fn permuted(b: &mut KernelBuilder, vectors: Vec<Value>, from: impl Fn(u16) -> u16) -> Vec<Value> {
     let order: Vec<u16> = (0..b.ty(vectors[0]).lanes).map(from).collect();
     vectors.into_iter().map(|vector| b.shuffle(vector, vector, order.clone())).collect()

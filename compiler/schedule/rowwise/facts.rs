@@ -1,4 +1,4 @@
-//! What is known of rows, however they are computed.
+//! Properties of rows that do not depend on the way to compute them.
 
 use crate::fuse::Rowwise;
 use crate::ir::{Inst, Operation, Value as Tensor};
@@ -7,21 +7,21 @@ use crate::schedule::quantity::{Quantity, product};
 use crate::schedule::reductions::reduction::Reduction;
 use crate::schedule::unsupported::Unsupported;
 
-/// See the module.
+/// Properties of a group's rows: see the module.
 pub(super) struct Facts<'a> {
     pub cx: Context<'a>,
     pub rows: &'a Rowwise,
     pub shape: Vec<Quantity>,
-    /// Elements of a row, and the most that these can be.
+    /// Number of elements in a row, and its maximum.
     pub length: Quantity,
     pub longest: u64,
 }
 
 impl<'a> Facts<'a> {
-    /// The facts of a group.
+    /// Finds the properties of a group's rows.
     ///
     /// # Errors
-    /// Where the length of a row has no bound.
+    /// [`Unsupported`] if the length of a row has no bound.
     pub fn new(cx: Context<'a>, rows: &'a Rowwise) -> Result<Self, Unsupported> {
         let shape: Vec<Quantity> = rows.shape.iter().map(|&extent| Quantity::of(cx.function.resolved(extent))).collect();
         let length = shape.last().cloned().unwrap_or(Quantity::known(1));
@@ -29,22 +29,22 @@ impl<'a> Facts<'a> {
         Ok(Self { cx, rows, shape, length, longest })
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn count(&self) -> Quantity {
         product(&self.shape[..self.shape.len() - 1])
     }
 
-    /// The reduction of an instruction.
+    /// Returns the reduction of an instruction.
     ///
     /// # Errors
-    /// For types without lowering.
+    /// [`Unsupported`] for types without lowering.
     pub fn reduction(&self, inst: Inst) -> Result<Reduction, Unsupported> {
         let data = &self.cx.function.insts[inst];
         let Operation::Reduce(reduce) = &data.operation else { return Err(Unsupported::new(format!("reductions by {}", data.op()))) };
         Reduction::new(reduce.reduction, self.cx.element(data.operands[0]))
     }
 
-    /// The lanes that a reduction has as a kernel of its own.
+    /// Returns the lanes that a reduction would have as a kernel of its own.
     pub fn lanes_of(&self, reduction: Inst) -> u16 {
         let readers = self.rows.readers.iter().find(|(inst, _)| *inst == reduction).map_or(&[][..], |(_, readers)| readers);
         let several = readers.iter().filter(|&&v| !self.cx.quantities(v).iter().all(|extent| extent.is(1)));
@@ -52,7 +52,7 @@ impl<'a> Facts<'a> {
         self.cx.lanes_for(smallest, self.longest)
     }
 
-    /// Whether a tensor has an element for each of every row.
+    /// Tests whether a tensor has one element for each element of every row.
     pub fn is_wide(&self, tensor: Tensor) -> bool {
         self.cx.function.values[tensor].ty.as_tensor().is_some() && self.cx.quantities(tensor) == self.shape
     }

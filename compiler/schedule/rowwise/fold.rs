@@ -1,19 +1,19 @@
-//! Reductions of columns: the elements of a row are in one lane each of as many vectors.
+//! Reductions of columns. Each element of a row is in a vector of its own, and all are in the row's lane.
 
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::reductions::reduction::Reduction;
 
-/// How columns are combined.
+/// Order in which columns are combined.
 pub(super) enum Fold {
-    /// In the order in which vectors of this many lanes along the row combine it, so that floats give the same bits.
+    /// The order of vectors of this many lanes along the row, so that floats give the same bits.
     InOrder(Reduction, u16),
-    /// As they lie in memory, in any order.
+    /// Any order, in stored form.
     Narrow(BinaryOp),
 }
 
-/// The operation on narrow integers as they lie in memory whose result is that of a reduction.
+/// Returns the minimum or maximum of narrow integers in stored form that equals a reduction. `None` for other reductions.
 pub(super) fn narrow_extreme(reduction: &Reduction, element: ElementType) -> Option<BinaryOp> {
     let is_narrow = element.is_integer() && element.bits() < 32;
     let signed = element.is_signed_integer();
@@ -25,7 +25,7 @@ pub(super) fn narrow_extreme(reduction: &Reduction, element: ElementType) -> Opt
     })
 }
 
-/// The columns combined, in the form that others compute with. `load` gives a column as it lies in memory.
+/// Combines columns and returns the result in register form. `load` returns a column in stored form.
 pub(super) fn folded(
     b: &mut KernelBuilder,
     (fold, element): (&Fold, ElementType),
@@ -51,7 +51,7 @@ pub(super) fn folded(
     }
 }
 
-/// Columns in the order of vectors along the row.
+/// Combination of columns in the order of vectors along the row.
 struct InOrder<'r, L> {
     reduction: &'r Reduction,
     lanes: u16,
@@ -78,7 +78,7 @@ impl<L: FnMut(&mut KernelBuilder, u16) -> Value> InOrder<'_, L> {
         total
     }
 
-    /// What lane `first` has when `width` lanes are left: each time the upper half is combined with the lower.
+    /// Returns lane `first` after halvings to `width` lanes. Each halving combines the upper half with the lower one.
     fn halves(&mut self, b: &mut KernelBuilder, first: u16, width: u16) -> Value {
         if width == self.lanes {
             return self.one_by_one(b, first, self.whole(), self.lanes);

@@ -1,4 +1,4 @@
-//! What is known of a group that works row by row before its kernel is written.
+//! Analysis of a group that works row by row, before its kernel is written.
 
 use super::across::Across;
 use super::facts::Facts;
@@ -10,24 +10,25 @@ use crate::schedule::quantity::product;
 use crate::schedule::reductions::reduction::SHORT_WORK;
 use crate::schedule::unsupported::Unsupported;
 
-/// From this weight on an element is kept rather than computed anew: a vector is stored and read in about this many additions.
+/// Minimum cost of an element that is kept in memory rather than computed again. A vector is stored and loaded in the time of about this many
+/// additions.
 const KEPT_FROM: u64 = 6;
 
-/// See the module.
+/// Schedule of a group that works row by row.
 pub struct RowwiseSchedule<'a> {
     pub(super) facts: Facts<'a>,
-    /// Elements that a scratch buffer keeps: of one row, or of all where rows run at the same time.
+    /// Elements of a scratch buffer for kept values: one row, or all rows if they run at the same time.
     pub(super) kept: u64,
     pub(super) passes: Passes,
-    /// How some rows are computed side by side, if they are.
+    /// Way to compute several rows side by side, if there is one.
     pub(super) across: Option<Across<'a>>,
 }
 
 impl<'a> RowwiseSchedule<'a> {
-    /// The schedule of a group that works row by row.
+    /// Makes the schedule of a group that works row by row.
     ///
     /// # Errors
-    /// For shapes and types without lowering.
+    /// [`Unsupported`] for shapes and types without lowering.
     pub fn new(cx: Context<'a>, rows: &'a Rowwise) -> Result<Self, Unsupported> {
         let facts = Facts::new(cx, rows)?;
         let passes = Passes::new(&cx, rows, KEPT_FROM);
@@ -41,8 +42,8 @@ impl<'a> RowwiseSchedule<'a> {
         Ok(schedule)
     }
 
-    /// The tensor read and the tensor written that may share memory: of each row, all of the one is read before the other is written, or
-    /// each element is.
+    /// Returns pairs of a read and a written tensor that may share memory. In each row, the read tensor is read completely before the other is
+    /// written, or each element is read before it is written.
     pub(super) fn shareable(&self) -> Vec<(Tensor, Tensor)> {
         let group = self.facts.cx.group;
         let mut pairs = Vec::new();
@@ -57,8 +58,8 @@ impl<'a> RowwiseSchedule<'a> {
         pairs
     }
 
-    /// Rows that are walked over side by side, so that the reductions of one hide the latency of another's: fewer where each takes much code, one
-    /// where elements are kept in scratch memory, which is that of one row, and where rows run at the same time anyway.
+    /// Returns the number of rows that are walked together, so that their reductions hide each other's latency. It is smaller if each row takes much
+    /// code. It is 1 if elements are kept in scratch memory, which has room for one row, or if rows run at the same time.
     pub(super) fn together(&self) -> u64 {
         if self.facts.cx.machine.at_once {
             return 1;
@@ -71,7 +72,7 @@ impl<'a> RowwiseSchedule<'a> {
         }
     }
 
-    /// Whether rows are computed one by one: all, or those that are left over where their number is not known.
+    /// Tests whether rows are computed one by one: all of them, or the last ones if their number is known only at run time.
     pub(super) fn has_single_rows(&self) -> bool {
         self.across.is_none() || self.facts.count().as_known().is_none()
     }

@@ -1,4 +1,4 @@
-//! The code of rows that lie side by side.
+//! Code of rows that are computed side by side.
 
 use super::across::{Across, Operand, Step, Work};
 use super::columns::Columns;
@@ -16,14 +16,14 @@ struct Memory {
     tensors: FxHashMap<Tensor, Buffer>,
 }
 
-/// Rows of a kernel: the first, and how many there are.
+/// Some rows of a kernel: the first one, and their number.
 #[derive(Clone, Copy)]
 struct Rows {
     first: Value,
     present: u16,
 }
 
-/// Rows side by side in a kernel.
+/// Declared buffers and work of rows side by side in a kernel.
 pub(super) struct Written<'k, 'a> {
     across: &'k Across<'a>,
     steps: Vec<(Option<Work<'a>>, Option<Work<'a>>)>,
@@ -31,10 +31,10 @@ pub(super) struct Written<'k, 'a> {
 }
 
 impl<'a> Across<'a> {
-    /// Declares the buffers: the first scratch buffer has a number; `outputs` are declared already.
+    /// Declares the buffers. `first` is the number of the first scratch buffer. `outputs` are already declared.
     ///
     /// # Errors
-    /// For element types without arithmetic.
+    /// [`Unsupported`] for element types without arithmetic.
     pub fn declare<'k>(
         &'k self,
         b: &mut KernelBuilder,
@@ -71,15 +71,15 @@ impl<'a> Across<'a> {
 }
 
 impl<'a> Written<'_, 'a> {
-    /// Rows side by side.
+    /// Returns the number of rows side by side.
     pub fn together(&self) -> u16 {
         self.across.together()
     }
 
-    /// Computes rows from one on, all that are side by side or the last few.
+    /// Computes rows from `row` on. `present` is the number of rows side by side, or less for the last ones.
     ///
     /// # Errors
-    /// For operations without lowering.
+    /// [`Unsupported`] for operations without lowering.
     pub fn rows(&self, b: &mut KernelBuilder, row: Value, present: u16) -> Result<(), Unsupported> {
         let columns = Columns { present, ..self.across.shape };
         let row = Rows { first: row, present };
@@ -112,7 +112,7 @@ impl<'a> Written<'_, 'a> {
         self.memory.columns[self.across.places[&tensor]]
     }
 
-    /// Numbers of the rows.
+    /// Computes the values that each row has once.
     fn numbers(
         &self,
         b: &mut KernelBuilder,
@@ -170,7 +170,7 @@ impl<'a> Written<'_, 'a> {
         Ok(())
     }
 
-    /// An operand that is the same in all columns.
+    /// Loads an operand that is the same in all columns. `None` if it differs between columns.
     fn given(
         &self,
         b: &mut KernelBuilder,
@@ -194,7 +194,7 @@ impl<'a> Written<'_, 'a> {
         Some(if in_bytes { raw } else { widen(b, raw, element) })
     }
 
-    /// The results of some work in a column.
+    /// Computes the results of some work in a column.
     fn values(&self, b: &mut KernelBuilder, work: &Work<'a>, given: &[Option<Value>], column: Value) -> Result<Vec<Value>, Unsupported> {
         let rows = self.across.shape.rows;
         let mut values = Vec::with_capacity(given.len());
@@ -215,7 +215,7 @@ impl<'a> Written<'_, 'a> {
         work.work.values_of(b, &values, rows)
     }
 
-    /// Reduces columns of inputs, or of what a walk has written.
+    /// Reduces the columns of inputs, or the columns that a walk has written.
     fn fold(&self, b: &mut KernelBuilder, step: &Step<'a>, of_inputs: bool, known: &mut FxHashMap<Tensor, Value>) {
         let Columns { rows, length, .. } = self.across.shape;
         for reduced in step.folded.iter().filter(|folded| folded.is_of_input == of_inputs) {

@@ -5,10 +5,10 @@ use super::sequence::Precision;
 use super::stairs::{Channel, Stairs, Threshold};
 use crate::kernel::interpret::fma_toward_zero;
 
-/// Neighbours of a scale that are tried.
+/// Number of binary32 neighbours of a scale that are tried.
 const NEIGHBOURS: i64 = 128;
 
-/// Scale, what it lacks, and c.
+/// Scale, its remainder in a second number, and c.
 #[derive(Clone, Copy)]
 struct Line {
     scale: f32,
@@ -17,7 +17,7 @@ struct Line {
 }
 
 impl Line {
-    /// `trunc(sum · scale + c)` as the machine computes it, for sums that are not negative.
+    /// Computes `trunc(sum · scale + c)` as the machine does, for sums that are not negative.
     fn result(&self, sum: i64, precision: Precision) -> i64 {
         let sum = sum as f32;
         match precision {
@@ -27,13 +27,13 @@ impl Line {
         }
     }
 
-    /// Whether a result begins at its threshold.
+    /// Tests whether the result of a threshold begins exactly at its sum.
     fn meets(&self, threshold: Threshold, precision: Precision) -> bool {
         let (result, sum) = threshold.magnitude();
         self.result(sum, precision) >= result && self.stays_below(threshold, precision)
     }
 
-    /// Whether the sum before a threshold does not have its result.
+    /// Tests whether the sum before a threshold stays below its result.
     fn stays_below(&self, threshold: Threshold, precision: Precision) -> bool {
         let (result, sum) = threshold.magnitude();
         self.result(sum - 1, precision) < result
@@ -45,13 +45,13 @@ impl Line {
     }
 }
 
-/// A channel in binary32. What its magnitude `sum · slope + c` is truncated to is at least a result from a certain sum on: that is a lower
-/// bound of c, and the sum before is an upper one. All of these numbers are exact in binary64. `least` is [`Precision::least`] of the results that
-/// have thresholds.
+/// Finds the parameters of a channel in binary32. From a threshold on, the magnitude `sum · slope + c` must truncate to at least the result, which
+/// bounds c from below. The sum before must not reach it, which bounds c from above. All these numbers are exact in binary64. `least` has
+/// [`Precision::least`] of each result with a threshold.
 pub fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Option<Channel> {
     let Stairs { scale, magnitudes, beyond, .. } = stairs;
     if let Some(result) = stairs.constant() {
-        // c gets the sign of the sums, which is that of the result.
+        // c gets the sign of the sums, which is the result's sign.
         let line = Line { scale: 0.0, rest: 0.0, c: result.abs() as f32 + 0.5 };
         return Some(Channel { numbers: line.numbers(precision), offset: 0 });
     }
@@ -59,14 +59,14 @@ pub fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Op
     if least_magnitude <= 0.0 {
         return None;
     }
-    // What the bounds do not say, for sums or a product are rounded once more.
+    // The bounds are not exact if sums or a product are rounded once more. All thresholds are then tested.
     let last = |beyond: &Threshold| (beyond.magnitude().1 - 1) as f64;
     let is_rounded = |sum: f64| sum > MOST_EXACT as f64;
     let rounds_inside =
         precision == Precision::TowardZeroTwice || is_rounded(most_magnitude) || beyond.iter().any(|beyond| is_rounded(last(beyond)));
     let exact = scale.multiplier as f64 / (1u64 << (31 + scale.shift)) as f64;
     let nearest = (exact as f32).to_bits() as i64;
-    // With a rest the scale is as near as can be.
+    // A scale in two numbers is as near as possible, so it has no neighbours to try.
     let neighbours = if precision == Precision::TowardZeroTwice { 1 } else { NEIGHBOURS };
     (0..neighbours).find_map(|number| {
         let scale = f32::from_bits((nearest + neighbour(number)).max(0) as u32);
@@ -88,21 +88,22 @@ pub fn float_channel(stairs: &Stairs, least: &[f64], precision: Precision) -> Op
 }
 
 impl Precision {
-    /// What the magnitude of `sum · slope + c` must be at least for a result.
+    /// Returns the least magnitude of the exact `sum · slope + c` that gives a result.
     pub fn least(self, result: i64) -> f64 {
         let magnitude = if result > 0 { result } else { 1 - result };
         match self {
-            // From the middle between it and the number before on it is rounded to, the tie included: its last bit is zero.
+            // Rounding reaches the result from the middle between it and the binary32 number before. The tie counts, since the result's last bit is
+            // zero.
             Self::Nearest => magnitude as f64 - 0.5 * unit_below(magnitude),
-            // Truncated, a number that was rounded towards zero is what it was before.
+            // Rounding towards zero before truncation changes nothing.
             Self::TowardZero | Self::TowardZeroTwice => magnitude as f64,
         }
     }
 }
 
-/// c is at least the first number and less than the second.
+/// Returns the bounds of c: the first is included, the second is not.
 fn bounds(magnitudes: &[f64], least: &[f64], slope: f64) -> (f64, f64) {
-    /// As many are compared at once, so that instructions of the host can do it.
+    /// Number of comparisons at once, so that the host can use vector instructions.
     const LANES: usize = 4;
     let (mut most_missing, mut least_missing) = ([0.0; LANES], [f64::INFINITY; LANES]);
     let mut compare = |lane: usize, sum: f64, least: f64| {
@@ -115,18 +116,18 @@ fn bounds(magnitudes: &[f64], least: &[f64], slope: f64) -> (f64, f64) {
         (0..LANES).for_each(|lane| compare(lane, sums[lane], leasts[lane]));
     }
     last_sums.iter().zip(last_leasts).for_each(|(&sum, &least)| compare(0, sum, least));
-    // The window of each threshold is as wide as the slope.
+    // The window of each threshold has the width of the slope.
     let high = least_missing.into_iter().fold(f64::INFINITY, f64::min) + slope;
     (most_missing.into_iter().fold(0.0, f64::max), high.min(1.0))
 }
 
-/// From a positive integer down to the next number of binary32.
+/// Returns the distance from a positive integer down to the next number of binary32.
 fn unit_below(integer: i64) -> f64 {
     let exponent = (integer as u64 - 1).checked_ilog2().map_or(-1, i64::from);
     f64::from_bits(((1023 + exponent - 23) as u64) << 52)
 }
 
-/// 0, 1, −1, 2, −2, …
+/// Returns the numbers 0, 1, −1, 2, −2, … by their place in this list.
 pub fn neighbour(number: i64) -> i64 {
     if number % 2 == 1 { number / 2 + 1 } else { -(number / 2) }
 }

@@ -1,13 +1,14 @@
-//! Numbers that the sequences and the searches for their parameters share.
+//! Numbers that the sequences share with the searches for their parameters.
 
-/// The largest integer below which all are binary32 numbers.
+/// Bound up to which binary32 represents every integer.
 pub const MOST_EXACT: i64 = 1 << 24;
 
-/// Binary32 from which up and down 2²² integers have a last place of one. Its low 16 bits are zero, so those of a sum are the integer's.
+/// Binary32 number in the middle of 2²³ integers whose last place is one. Its low 16 bits are zero, so the low 16 bits of a sum with an integer are
+/// the integer.
 pub const ONES: f32 = 12_582_912.0;
 
-/// Results in the low 16 bits of a sum keep away from the ends of these by this, for what is added to them later.
+/// Distance that results in the low 16 bits of a sum keep from the limits, so that numbers below it can be added later.
 pub const ROOM: i64 = 1 << 11;
 
-/// Numbers up to this can be added to results by what is added before these are shifted.
+/// Maximum of a number that the constant before a shift can add to results.
 pub const ROOM_ADDED: i64 = 1 << 8;

@@ -3,11 +3,11 @@
 use super::float::neighbour;
 use super::stairs::{Channel, Stairs, Threshold};
 
-/// Shifts up to this keep all numbers of the search in 64 bits.
+/// Maximum shift. All numbers of the search then fit 64 bits.
 const MOST_PRODUCT_SHIFT: u32 = 16;
-/// Neighbours of a multiplier that are tried. Random multipliers need 25 at most.
+/// Number of neighbours of a multiplier that are tried. Random multipliers need at most 25.
 const NEIGHBOURS: i64 = 128;
-/// Offsets that are tried for a multiplier; one of about 500 fits.
+/// Number of offsets that are tried for a multiplier. About one of 500 fits.
 const OFFSETS: i64 = 1 << 12;
 
 /// The parameters of a high product.
@@ -22,7 +22,7 @@ struct Product {
 
 impl Product {
     fn result(&self, sum: i64) -> i64 {
-        // As the machine has it: from 0, 1 is subtracted modulo 2³².
+        // The machine subtracts modulo 2³²: 0 − 1 wraps.
         let high = (((sum + self.offset) as u64 * self.multiplier as u64) >> 32) as u32;
         let high = high.wrapping_sub(u32::from(i64::from(high) < self.pivot));
         i64::from(high >> self.shift) + self.constant
@@ -37,8 +37,9 @@ impl Product {
     }
 }
 
-/// With M the multiplier and D = offset · M − constant · 2^(32 + shift), a threshold is met where D lies in a window as wide as M. The
-/// windows of all thresholds have a small one in common; some of the numbers D, one for each constant, lies in it.
+/// Finds the parameters of a channel for an unsigned high product. With M the multiplier and D = offset · M − constant · 2^(32 + shift), a threshold
+/// is met if D is in a window as wide as M. The windows of all thresholds have a small intersection. Each constant allows one offset near it, and the
+/// search tries constants until D is inside.
 pub fn product_channel(stairs: &Stairs, signed: bool) -> Option<Channel> {
     let (scale, thresholds) = (&stairs.scale, || stairs.thresholds());
     if let Some(constant) = stairs.constant() {
@@ -48,7 +49,7 @@ pub fn product_channel(stairs: &Stairs, signed: bool) -> Option<Channel> {
     if shift > MOST_PRODUCT_SHIFT {
         return None;
     }
-    // Sums stay below 2³¹ with their offset, so that signed comparisons order them.
+    // Sums with their offset stay below 2³¹, so that signed comparisons order them.
     let (first, last) = (-scale.sums.0, (1 << 31) - 1 - scale.sums.1);
     let modulus = 1i64 << (32 + shift);
     let step = 1 << 10u32.saturating_sub(shift);
@@ -66,7 +67,7 @@ pub fn product_channel(stairs: &Stairs, signed: bool) -> Option<Channel> {
         if least > most {
             return None;
         }
-        // From the constant with the first offset that makes all sums positive.
+        // The search begins with the constant of the first offset that makes all sums positive.
         let start = ((first * multiplier - least).div_euclid(modulus) + 1).max(0);
         let mut rest = (i128::from(least) + i128::from(modulus) * i128::from(start)).rem_euclid(multiplier.into()) as i64;
         (start..start + OFFSETS).find_map(|constant| {

@@ -1,30 +1,30 @@
-//! Parameters of `sum · scale + c` in binary32 whose last place is one, so that the sum itself is what rounds, to nearest.
+//! Parameters of `sum · scale + c` in binary32 with a last place of one, so that the sum itself rounds to nearest.
 //!
-//! c is [`ONES`] and an integer; between 2²³ and 2²⁴ binary32 holds integers alone. A sum begins with an offset, a number of sums that moves the
-//! product by the wanted fraction: multiples of the scale come as near to any fraction as is asked for. So `(sum + offset) · scale + c`
-//! is exact before it is rounded, and all that is computed here are integers: the scale is `multiplier` · 2^−`places`.
+//! c is [`ONES`] plus an integer. Between 2²³ and 2²⁴, binary32 has only integers. A sum begins with an offset, which moves the product by the wanted
+//! fraction: multiples of the scale come as near to any fraction as needed. So `(sum + offset) · scale + c` is exact before it is rounded. All
+//! computations here are in integers: the scale is `multiplier` · 2^−`places`.
 
 use super::float::neighbour;
 use super::numbers::{MOST_EXACT, ONES, ROOM};
 use super::stairs::{Channel, Stairs};
 
-/// Neighbours of a scale that are tried.
+/// Number of neighbours of a scale that are tried.
 const NEIGHBOURS: i64 = 32;
 
-/// Bits behind the point: thresholds of results below 2¹⁰ then fit 64 bits with their sums.
+/// Maximum number of fractional bits. Thresholds of results below 2¹⁰ then fit 64 bits with their sums.
 const MOST_PLACES: u32 = 42;
 
-/// A channel whose results are the low 16 bits of `sum · scale + c`.
+/// Finds the parameters of a channel whose results are the low 16 bits of `sum · scale + c`. `None` if none are found.
 ///
-/// With d = offset · scale + c, a threshold is met where it lies in a window as wide as the scale, and not on its ends, which are ties. The
-/// windows of all thresholds have a smaller one in common.
+/// With d = offset · scale + c, a threshold is met if d is inside a window as wide as the scale. Its ends are ties and do not count. The windows of
+/// all thresholds have a smaller intersection.
 pub fn rounded_channel(stairs: &Stairs) -> Option<Channel> {
     if let Some(result) = stairs.constant() {
         let line = Line { multiplier: 0, places: 0, offset: 0, added: result };
         return Some(line.channel());
     }
     let scale = stairs.scale;
-    // From 2²³ to 2²⁴, so that binary32 has it, or less.
+    // The multiplier is between 2²³ and 2²⁴, so that binary32 has it, or smaller.
     let places = (24 + scale.shift + u32::from(scale.multiplier < 1 << 30)).min(MOST_PLACES);
     let nearest = rounded_shift(scale.multiplier, 31 + scale.shift - places);
     (0..NEIGHBOURS).find_map(|number| {
@@ -34,7 +34,7 @@ pub fn rounded_channel(stairs: &Stairs) -> Option<Channel> {
         }
         let (low, high) = window(stairs, multiplier, places);
         let offset = first_multiple_within(multiplier as u64, 1 << places, low, high)?;
-        // The multiple is as far from the window as the integer says.
+        // The integer is the distance from the multiple to the window.
         let missing = i128::from(low) - i128::from(offset) * i128::from(multiplier);
         let added = (missing + (1 << places) - 1) >> places;
         let line = Line { multiplier, places, offset, added: added as i64 };
@@ -42,12 +42,12 @@ pub fn rounded_channel(stairs: &Stairs) -> Option<Channel> {
     })
 }
 
-/// A number divided by 2^shift, to nearest.
+/// Divides a number by 2^shift, rounded to nearest.
 pub fn rounded_shift(number: i64, shift: u32) -> i64 {
     if shift == 0 { number } else { (number + (1 << (shift - 1))) >> shift }
 }
 
-/// The first and the last d, in units of 2^−places, with which every threshold is met.
+/// Returns the first and the last d that meet every threshold, in units of 2^−places.
 fn window(stairs: &Stairs, multiplier: i64, places: u32) -> (i64, i64) {
     let half = 1i64 << (places - 1);
     let missing = |result: i64, sum: i64| (2 * result - 1) * half - sum * multiplier;
@@ -58,13 +58,13 @@ fn window(stairs: &Stairs, multiplier: i64, places: u32) -> (i64, i64) {
     }
     for beyond in &stairs.beyond {
         let missing = missing(beyond.result, beyond.sum);
-        // The last sum stays below the one, the first sum reaches the other.
+        // The last sum must stay below the upper bound, and the first sum must reach the lower one.
         if beyond.sum > stairs.scale.sums.1 { least = least.min(missing) } else { most = most.max(missing) }
     }
     (most.saturating_add(1), least.saturating_add(multiplier - 1))
 }
 
-/// The least number whose product with `step`, modulo `modulus`, is that of a number from `low` to `high`.
+/// Returns the least number whose product with `step` is congruent, modulo `modulus`, to a number from `low` to `high`. `None` if there is none.
 pub fn first_multiple_within(step: u64, modulus: u64, low: i64, high: i64) -> Option<i64> {
     if low > high {
         return None;
@@ -75,7 +75,8 @@ pub fn first_multiple_within(step: u64, modulus: u64, low: i64, high: i64) -> Op
     i64::try_from(found?).ok()
 }
 
-/// The least x with `low <= step · x mod modulus <= high`, for `0 < low <= high < modulus`: Euclid's algorithm on the step and the modulus.
+/// Returns the least x with `low <= step · x mod modulus <= high`, for `0 < low <= high < modulus`, by Euclid's algorithm on the step and the
+/// modulus.
 fn first_within(step: u64, modulus: u64, low: u64, high: u64) -> Option<u64> {
     let step = step % modulus;
     if step == 0 {
@@ -88,7 +89,7 @@ fn first_within(step: u64, modulus: u64, low: u64, high: u64) -> Option<u64> {
     if reached * step <= high {
         return Some(reached);
     }
-    // None lies between two multiples, so the same is asked of the modulus by the step.
+    // No multiple of the step is inside, so the search goes on with the modulus by the step.
     let turns = first_within(modulus % step, step, step - high % step, step - low % step)?;
     let product = u128::from(low) + u128::from(modulus) * u128::from(turns);
     u64::try_from(product.div_ceil(step.into())).ok()
@@ -103,7 +104,7 @@ struct Line {
 }
 
 impl Line {
-    /// Whether sums are exact, and their results have 16 bits and room for what is added.
+    /// Tests whether sums are exact, and results have 16 bits with room for later additions.
     fn fits(&self, sums: (i64, i64)) -> bool {
         let result = |sum: i64| i128::from(sum + self.offset) * i128::from(self.multiplier) / (1 << self.places) + i128::from(self.added);
         let most = i128::from((1 << 15) - ROOM);

@@ -1,61 +1,61 @@
-//! The sequences of instructions.
+//! The sequences of instructions that requantize.
 
 use super::numbers::{ONES, ROOM_ADDED};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Rounding, Value};
 
-/// A sequence of instructions. The operands of each after the sum are tables with a number a channel.
+/// A sequence of instructions. Its operands are the sum, then tables with one number for each channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Requantizer {
-    /// The low 16 bits of `sum · scale + c`, whose last place is one: scale and c as the bits of binary32. For what is narrowed to bytes.
+    /// Low 16 bits of `sum · scale + c`, with a last place of one. Scale and c are bits of binary32. Results are narrowed to bytes.
     Rounded,
-    /// The low 16 bits of `product + c`, whose last place is one: the sum and its product with a scale in binary32 are rounded before. The
-    /// scales are of binary32; c is [`ONES`].
+    /// Low 16 bits of `product + c`, with a last place of one. The sum is rounded to binary32, and so is its product with the scale. Scales have type
+    /// binary32, and c is [`ONES`].
     RoundedProduct,
-    /// `trunc(sum · scale + c)`: scale and c as the bits of binary32. If `signed`, c has the sign of the sum.
+    /// `trunc(sum · scale + c)`. Scale and c are bits of binary32. If `signed`, c has the sign of the sum.
     Float {
-        /// Whether negative results matter.
+        /// `true` if negative results matter.
         signed: bool,
-        /// What happens inside.
+        /// Rounding of the product and the sum.
         precision: Precision,
     },
-    /// `(((sum · multiplier >> 32) − (it is below the pivot)) >> shift) + constant`; the pivot only if `signed`.
+    /// `(((sum · multiplier >> 32) − (1 if below the pivot)) >> shift) + constant`. The pivot is an operand only if `signed`.
     HighProduct {
-        /// Whether there is a pivot.
+        /// Presence of a pivot.
         signed: bool,
     },
     /// `(sum · multiplier + c) >> shift` in 32 bits.
     LowProduct {
-        /// The count of the shift.
+        /// Count of the shift.
         shift: u8,
     },
-    /// `((sum · multiplier >> 32) + c) >> shift`, of signed numbers.
+    /// `((sum · multiplier >> 32) + c) >> shift`, with signed numbers.
     HighSigned {
-        /// The count of the shift.
+        /// Count of the shift.
         shift: u8,
     },
-    /// `trunc(a · scale + (b · scale + c)) + constant`: see [`super::sum_of_two`]. Operands are a, b, the scales and c as the bits of binary32,
-    /// and the constant.
+    /// `trunc(a · scale + (b · scale + c)) + constant`: see [`super::sum_of_two`]. Operands are a, b, the scales and c as bits of binary32, and the
+    /// constant.
     SumOfTwo {
-        /// How both products and sums round.
+        /// Rounding of both products and sums.
         precision: Precision,
     },
-    /// `(a · scale + b · scale + c) >> shift`, of integers. Operands are a, b, the scales, c and the shift.
+    /// `(a · scale + b · scale + c) >> shift`, with integers. Operands are a, b, the scales, c and the shift.
     IntegersOfTwo,
-    /// A product `a · b + (b · added + offset)`, which is exact in binary32, scaled as a sum is. Operands are a, b, the two numbers, of binary32,
-    /// and the tables.
+    /// Product `a · b + (b · added + offset)`, exact in binary32, then scaled like a sum. Operands are a, b, the numbers `added` and `offset` in
+    /// binary32, and the tables.
     ProductOfTwo(OfProduct),
 }
 
-/// How a product of two integers is scaled.
+/// Scaling of a product of two integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OfProduct {
-    /// As by [`Requantizer::Rounded`].
+    /// Scaling of [`Requantizer::Rounded`].
     Rounded,
-    /// As by [`Requantizer::Float`].
+    /// Scaling of [`Requantizer::Float`].
     Float {
-        /// Whether negative results matter.
+        /// `true` if negative results matter.
         signed: bool,
-        /// What happens inside.
+        /// Rounding of the product and the sum.
         precision: Precision,
     },
 }
@@ -69,26 +69,26 @@ impl OfProduct {
     }
 }
 
-/// How a product with a scale and the sum after it are computed.
+/// Rounding of a product with a scale and of the sum after it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Precision {
     /// Rounded to nearest.
     Nearest,
     /// Rounded towards zero.
     TowardZero,
-    /// Rounded towards zero, with a second number that the scale lacks.
+    /// Rounded towards zero, with a second number for the scale's remaining bits.
     TowardZeroTwice,
 }
 
 impl Precision {
-    /// How each instruction rounds.
+    /// Returns the rounding of each instruction.
     pub fn rounding(self) -> Rounding {
         if self == Self::Nearest { Rounding::Nearest } else { Rounding::TowardZero }
     }
 }
 
 impl Requantizer {
-    /// How it rounds floats, if it has any.
+    /// Returns the rounding of a sequence in floats. `None` for integers.
     pub fn precision(self) -> Option<Precision> {
         match self {
             Self::Rounded | Self::RoundedProduct => Some(Precision::Nearest),
@@ -98,10 +98,10 @@ impl Requantizer {
         }
     }
 
-    /// The number of the last table for results that are larger by a number, where that table has what is added last.
+    /// Returns the constant of the last table that makes results larger by `number`. `None` if the sequence or its range does not allow it.
     pub fn plus(self, constant: i32, number: i64) -> Option<i32> {
         match self {
-            // Both are integers that binary32 has.
+            // Binary32 has both integers exactly.
             Self::Rounded | Self::ProductOfTwo(OfProduct::Rounded) => {
                 Some((f32::from_bits(constant as u32) + number as f32).to_bits() as i32)
             }
@@ -114,7 +114,8 @@ impl Requantizer {
         }
     }
 
-    /// The instructions. Operands are the sum, with its offset, and the tables, in lanes of 32 bits, but for those of two integers.
+    /// Writes the instructions. Operands are the sum, with its offset, and the tables, in lanes of 32 bits. Sequences of two integers take the two
+    /// instead of the sum.
     pub fn emit(self, b: &mut KernelBuilder, operands: &[Value]) -> Value {
         let sum = operands[0];
         match self {
@@ -177,20 +178,20 @@ impl Requantizer {
     }
 }
 
-/// A sum of two numbers that does not wrap, shifted.
+/// Computes `(product + c) >> shift`, for a sum that does not wrap.
 fn shifted(b: &mut KernelBuilder, product: Value, c: Value, shift: u8) -> Value {
     let sum = b.binary(BinaryOp::SignedAddInRange, product, c);
     if shift == 0 { sum } else { b.shift(BinaryOp::ShiftRightSigned, sum, shift) }
 }
 
-/// [`Requantizer::ProductOfTwo`]'s product. It is no negative zero: what is added to it is none.
+/// Computes the product of [`Requantizer::ProductOfTwo`]. It is never a negative zero, since the offset is none.
 fn product(b: &mut KernelBuilder, operands: &[Value], rounding: Rounding) -> Value {
     let [first, second] = [0, 1].map(|i| b.convert(ConvertOp::SignedToFloat, operands[i], Lane::F32));
     let rest = b.fma_rounded(second, operands[2], operands[3], rounding);
     b.fma_rounded(first, second, rest, rounding)
 }
 
-/// The low 16 bits of a sum that is scaled and rounded; `numbers` are the scale and c.
+/// Scales and rounds a sum, and returns its low 16 bits. `numbers` are the scale and c.
 fn rounded(b: &mut KernelBuilder, numbers: &[Value], sum: impl FnOnce(&mut KernelBuilder) -> Value) -> Value {
     let [scale, c] = [0, 1].map(|i| b.convert(ConvertOp::Bitcast, numbers[i], Lane::F32));
     let sum = sum(b);
@@ -198,7 +199,7 @@ fn rounded(b: &mut KernelBuilder, numbers: &[Value], sum: impl FnOnce(&mut Kerne
     low_halves(b, rounded)
 }
 
-/// What a sum is scaled to and truncated, c with its sign if that is wanted. `bits` have the sum's sign; `numbers` are the scales and c.
+/// Scales a sum and truncates it. If `signed`, c gets the sign of `bits`. `numbers` are the scales and c.
 fn scaled(
     b: &mut KernelBuilder,
     bits: Value,
@@ -215,7 +216,7 @@ fn scaled(
     }
     let mut scaled = b.convert(ConvertOp::Bitcast, c, Lane::F32);
     let sum = sum(b);
-    // What the scale lacks first.
+    // The small part of the scale comes first.
     for &factor in numbers[..numbers.len() - 1].iter().rev() {
         let factor = b.convert(ConvertOp::Bitcast, factor, Lane::F32);
         scaled = b.fma_rounded(sum, factor, scaled, precision.rounding());
@@ -223,7 +224,7 @@ fn scaled(
     b.convert(ConvertOp::FloatToSignedInRange, scaled, Lane::I32)
 }
 
-/// The low halves of floats' bits, as signed numbers of 32 bits.
+/// Returns the low halves of floats' bits, sign-extended to 32 bits.
 fn low_halves(b: &mut KernelBuilder, floats: Value) -> Value {
     let bits = b.convert(ConvertOp::Bitcast, floats, Lane::I32);
     let ty = b.ty(bits);

@@ -1,34 +1,34 @@
-//! Parameters of one product of signed integers: its high half or its low one, which a sum and a shift by one count for all channels follow.
+//! Parameters of one product of signed integers: its low or high half, then a sum and a shift by the same count for all channels.
 //!
-//! With M the multiplier and U the unit of a result, 2^(32 + shift) or 2^shift, a threshold T of a result r is met where
-//! `D = offset · M + c` lies from `r · U − M · T` up to less than M above that. c is a multiple of 2³² for a high half: an offset of the sums places D.
-//! The window that all thresholds leave is a concave function of M, so the widest one is found by its slope.
+//! M is the multiplier, and U the unit of a result: 2^(32 + shift) or 2^shift. A threshold T of a result r is met if `D = offset · M + c` is at least
+//! `r · U − M · T` and less than M above it. For a high half, c is a multiple of 2³², and an offset of the sums places D. The window that meets all
+//! thresholds is a concave function of M, so its slope leads to the widest window.
 //!
-//! Double rounding takes ties away from zero before and after a division, which parts the thresholds of positive results from the others by more than a
-//! line leaves: where both are told apart, there is no window.
+//! Double rounding takes ties away from zero before and after a division. This separates the thresholds of positive and other results by more than a
+//! line allows. If both kinds of results are distinguished, there is no window.
 
 use super::numbers::ROOM_ADDED;
 use super::rounded::{first_multiple_within, rounded_shift};
 use super::stairs::{Channel, Stairs, Threshold};
 
-/// What all channels of a layer share.
+/// Numbers that all channels of a layer share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
-    /// Bits of the product that are dropped: 32, or none.
+    /// Dropped bits of the product: 32 or none.
     pub places: u32,
-    /// What the sum is shifted by.
+    /// Count of the shift after the sum.
     pub shift: u32,
 }
 
-/// Multipliers up to this.
+/// Maximum multiplier.
 const MOST_MULTIPLIER: i64 = i32::MAX as i64;
-/// What a shifted sum stays below, so that numbers up to [`ROOM_ADDED`] results can be added to it.
+/// Bound of a sum before the shift, so that constants can add up to [`ROOM_ADDED`] results to it.
 const MOST_SHIFTED: i64 = 1 << 30;
-/// The largest shift of a high half: results up to 2¹⁰ then stay below [`MOST_SHIFTED`].
+/// Maximum shift of a high half. Results up to 2¹⁰ then stay below [`MOST_SHIFTED`].
 const MOST_SHIFT: u32 = 19;
 
 impl Form {
-    /// The forms of a layer that are tried, the cheapest first.
+    /// Returns the forms to try for a layer, the cheapest first.
     pub fn of(stairs: &[Stairs]) -> Vec<Self> {
         let scaled = || stairs.iter().filter(|stairs| stairs.constant().is_none());
         let Some(least) = scaled().map(|stairs| stairs.scale.shift).min() else {
@@ -36,12 +36,12 @@ impl Form {
         };
         let most = scaled().map(Stairs::most_result).max().unwrap_or(0) + ROOM_ADDED;
         let low = 30u32.checked_sub((most as u64).next_power_of_two().ilog2()).map(|shift| Self { places: 0, shift });
-        // Multipliers are as large as they can be, or half of that.
+        // Multipliers are as large as possible, or half of that.
         let shifts = [1, 2].into_iter().filter_map(|less| least.checked_sub(less)).map(|shift| shift.min(MOST_SHIFT));
         low.into_iter().chain(shifts.map(|shift| Self { places: 32, shift })).collect()
     }
 
-    /// The parameters of a channel.
+    /// Finds the parameters of a channel.
     pub fn channel(self, stairs: &Stairs) -> Option<Channel> {
         if let Some(result) = stairs.constant() {
             return Some(Line { form: self, multiplier: 0, offset: 0, c: result << self.shift }.channel());
@@ -50,14 +50,14 @@ impl Form {
         self.line(stairs, nearest).or_else(|| self.widest(stairs, nearest)).map(|line| line.channel())
     }
 
-    /// The multiplier that is nearest to a channel's scale.
+    /// Returns the multiplier that is nearest to a channel's scale. `None` if it is out of range.
     fn nearest(self, stairs: &Stairs) -> Option<i64> {
         let less = (31 + stairs.scale.shift).checked_sub(self.places + self.shift)?;
         let nearest = rounded_shift(stairs.scale.multiplier, less);
         (1..=MOST_MULTIPLIER).contains(&nearest).then_some(nearest)
     }
 
-    /// A channel with the multiplier around a number for which the window is widest, or one on the way to it.
+    /// Searches the multipliers around `nearest` for the widest window. Returns the first one on the way that meets all thresholds.
     fn widest(self, stairs: &Stairs, nearest: i64) -> Option<Line> {
         let around = (nearest >> 7).max(1);
         let (mut low, mut high) = ((nearest - around).max(1), (nearest + around).min(MOST_MULTIPLIER));
@@ -71,7 +71,7 @@ impl Form {
         self.line(stairs, low)
     }
 
-    /// The channel with a multiplier, if it has all thresholds.
+    /// Returns the parameters with a multiplier, if they meet all thresholds.
     fn line(self, stairs: &Stairs, multiplier: i64) -> Option<Line> {
         let Window { low, high, .. } = self.window(stairs, multiplier);
         if low > high {
@@ -81,7 +81,7 @@ impl Form {
             (0, low + (high - low) / 2)
         } else {
             let offset = first_multiple_within(multiplier as u64, 1 << 32, low, high)?;
-            // The number of the window that is this multiple, but for multiples of 2³².
+            // The multiple of 2³² that moves this product into the window.
             let product = offset.checked_mul(multiplier)?;
             (offset, low.checked_sub(product)?.div_euclid(1 << 32) + i64::from((low - product).rem_euclid(1 << 32) > 0))
         };
@@ -89,7 +89,7 @@ impl Form {
         line.holds(stairs).then_some(line)
     }
 
-    /// What D is bounded by.
+    /// Returns the bounds of D for a multiplier.
     fn window(self, stairs: &Stairs, multiplier: i64) -> Window {
         let unit = 1i64 << (self.places + self.shift);
         let (mut least, mut most) = ((i64::MIN, 0), (i64::MAX, 0));
@@ -111,11 +111,11 @@ impl Form {
     }
 }
 
-/// The numbers D with which all thresholds are met.
+/// Interval of the numbers D that meet all thresholds. It is empty if `low > high`.
 struct Window {
     low: i64,
     high: i64,
-    /// Whether a larger multiplier leaves more of them.
+    /// `true` if a larger multiplier widens the interval.
     widens: bool,
 }
 
@@ -128,17 +128,17 @@ struct Line {
 }
 
 impl Line {
-    /// What is taken of the product.
+    /// Returns the half of the product that the form takes.
     fn product(&self, sum: i64) -> i64 {
         ((sum + self.offset) * self.multiplier) >> self.form.places
     }
 
-    /// What is shifted of a sum.
+    /// Returns the sum before the shift.
     fn sum(&self, sum: i64) -> i64 {
         self.product(sum) + self.c
     }
 
-    /// Tells whether all thresholds are met and all numbers on the way fit 32 bits.
+    /// Tests whether all thresholds are met and all intermediate numbers fit 32 bits.
     fn holds(&self, stairs: &Stairs) -> bool {
         let (first, last) = stairs.scale.sums;
         let is_word = |number: i64| i32::try_from(number).is_ok();

@@ -1,4 +1,4 @@
-//! The cheapest sequence with the thresholds of the rule in every channel.
+//! Search for the cheapest sequence that has the rule's thresholds in every channel.
 
 use super::float::float_channel;
 use super::numbers::MOST_EXACT;
@@ -10,37 +10,37 @@ use super::stairs::{Channel, Problem, Rule, Scale, Stairs};
 use crate::parallel::Memo;
 use std::sync::Arc;
 
-/// More results than this are not proven one by one.
+/// Maximum number of results that are proven one by one.
 const MOST_RESULTS: i64 = 1 << 10;
-/// Shifts up to this keep the thresholds that sums reach in 64 bits.
+/// Maximum shift. Thresholds that sums reach then fit 64 bits.
 const MOST_SHIFT: u32 = 31;
 
 /// A sequence and its parameters.
 #[derive(Clone, Debug)]
 pub struct Solution {
-    /// The instructions.
+    /// Sequence of instructions.
     pub requantizer: Requantizer,
-    /// The tables in the order of the operands, one number a channel each.
+    /// Tables in the order of the operands, each with one number for each channel.
     pub tables: Vec<Vec<i32>>,
-    /// What is added to the sums of each channel before; all zeros for none.
+    /// Numbers that are added to the sums of each channel before the sequence. All are zero if it needs none.
     pub offsets: Vec<i32>,
 }
 
-/// What was searched for so far: a layer's schedule is made anew for each plan that is tried and for each level.
+/// Memo of searches. A layer's schedule is made again for each plan that is tried and for each CPU level.
 #[derive(Default)]
 pub struct Solved {
     known: Memo<(Problem, Vec<Scale>), Option<Arc<Solution>>>,
 }
 
 impl Solved {
-    /// What [`solve`] gives, searched for once.
+    /// Returns the result of [`solve`], which runs once for each problem.
     pub fn solve(&self, problem: Problem, scales: Vec<Scale>) -> Option<Arc<Solution>> {
         let key = (problem, scales);
         self.known.get(&key, || solve(&key.0, &key.1).map(Arc::new))
     }
 }
 
-/// The cheapest sequence that gives the rule's results in every channel, if one is found.
+/// Finds the cheapest sequence that gives the rule's results in every channel.
 fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     let (low, high) = problem.results;
     let fits = |scale: &Scale| (scale.multiplier == 0 || (1 << 29..1 << 31).contains(&scale.multiplier)) && scale.shift <= MOST_SHIFT;
@@ -56,10 +56,10 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     let toward_zero = problem.toward_zero && stairs.iter().all(is_exact);
     let toward_zero = [Precision::TowardZero, Precision::TowardZeroTwice].map(float).into_iter().filter(|_| toward_zero);
     let products = [false, true].map(|signed| Requantizer::HighProduct { signed });
-    // The pivot of a product makes up for how numbers in fixed point are rounded.
+    // The pivot of a product corrects the rounding of fixed-point rules, so other rules have no such products.
     let products = products.into_iter().filter(|_| matches!(problem.rule, Rule::FixedPoint(_)));
     let rounded = problem.narrows.then_some(Requantizer::Rounded);
-    // What is scaled in binary32 has as short a sequence without the others.
+    // Floats are not tried for a rule of binary32, whose own sequence is as short.
     let floats = [float(Precision::Nearest)].into_iter().chain(toward_zero).filter(|_| problem.rule != Rule::Binary32);
     rounded.into_iter().chain(floats).chain(products).find_map(|requantizer| {
         let channels: Vec<Channel> = match requantizer {
@@ -70,7 +70,7 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
                 stairs.iter().map(|stairs| float_channel(stairs, least_of(stairs), precision)).collect::<Option<_>>()
             }
             Requantizer::HighProduct { signed } => stairs.iter().map(|stairs| product_channel(stairs, signed)).collect(),
-            // Two are of two integers, one is no other function than the rule's.
+            // Three sequences are of two integers, and one is only the rule itself.
             Requantizer::SumOfTwo { .. } | Requantizer::IntegersOfTwo | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => None,
             Requantizer::LowProduct { .. } | Requantizer::HighSigned { .. } => None,
         }?;
@@ -78,7 +78,7 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     })
 }
 
-/// A sequence of signed integers, if all channels have parameters.
+/// Returns a sequence of signed integers, if all channels have parameters.
 fn of_integers(form: Form, stairs: &[Stairs]) -> Option<Solution> {
     let channels: Vec<Channel> = stairs.iter().map(|stairs| form.channel(stairs)).collect::<Option<_>>()?;
     let shift = form.shift as u8;
@@ -101,7 +101,7 @@ mod tests {
     use crate::kernel::interpret::fma_toward_zero;
     use crate::schedule::elementwise::requantize::stairs::Floats;
 
-    /// What a solution gives for a sum, in the words of its definition.
+    /// Computes a solution's result for a sum, by the definition of the sequence.
     fn computed(solution: &Solution, channel: usize, sum: i64) -> i64 {
         let number = |table: usize| solution.tables[table][channel];
         match solution.requantizer {
@@ -173,12 +173,12 @@ mod tests {
                 .map(|_| Scale { multiplier: multiplier(), shift, sums: (-bound, bound), floats: Floats::default() })
                 .collect();
             if case % 5 == 0 {
-                // A channel that is nearly dead, or dead: a tiny scale, and perhaps a huge bias.
+                // This channel is dead or nearly so: it has a tiny scale, and perhaps a huge bias.
                 scales[0].shift += 1 + case / 5 % 17;
                 let bias = [0, 1 << 30, -(1 << 30), 3 << 20][(case / 5 % 4) as usize];
                 scales[0].sums = (bias - bound, bias + bound);
             }
-            // Double rounding has products of integers for results of one sign.
+            // Products of integers fit double rounding only for results of one sign.
             let one_sign = integers && rule == RequantizeRule::TfliteDouble;
             let low = if one_sign { 0 } else { -(numbers.below(256) as i64) };
             let (toward_zero, narrows) = (case % 2 == 0, case % 8 < 2);
@@ -211,7 +211,7 @@ mod tests {
                 }
             }
         }
-        // Nearly all have a solution, and every kind is used. No product of integers has factors from one half on.
+        // Nearly all cases have a solution, and every sequence is used. Products of integers do not fit factors from one half on.
         assert!(used.iter().all(|&n| n > 10), "{used:?}");
         assert!(used[..5].iter().sum::<i32>() > 1500 && used[5..].iter().sum::<i32>() > 1000, "{used:?}");
     }
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn factors_of_binary64_have_solutions() {
         let mut numbers = Numbers(2);
-        // Ties are met by the first ones, exactly and nearly.
+        // The first factors meet ties, exactly or nearly.
         let special = [0.25, 0.125, 1.5 / 64.0, 0.25f64.next_down(), 0.125f64.next_up(), 0.002_979_507_770_665_836];
         let random = (0..60).map(|_| (1.0 + numbers.below(1 << 30) as f64 / 1e9) / f64::from(1 << (2 + numbers.below(8))));
         let mut solved = [0; 2];
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn factors_of_binary32_have_solutions() {
         let mut numbers = Numbers(3);
-        // Ties are met by the first ones.
+        // The first factors meet ties.
         let special = [0.25f32, 0.125, 1.5 / 64.0, 0.25f32.next_down(), 0.125f32.next_up()];
         let random = (0..120).map(|_| (1.0 + numbers.below(1 << 30) as f32 / 1e9) / (1 << (2 + numbers.below(8))) as f32);
         let factors: Vec<f32> = special.into_iter().chain(random.collect::<Vec<_>>()).collect();
@@ -268,7 +268,7 @@ mod tests {
                 }
             }
         }
-        // Sums on both sides of zero may meet ties that pull apart.
+        // Sums on both sides of zero may meet ties that have no common window.
         assert!(solved.iter().all(|&n| n > 50) && of_integers > 110, "{solved:?} {of_integers}");
     }
 

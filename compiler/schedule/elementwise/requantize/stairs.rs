@@ -1,30 +1,29 @@
-//! From which sums on the rule gives each result: the thresholds of a channel.
+//! Thresholds of a channel: the least sum that gives each result of the rule.
 
 use super::numbers::ROOM;
 use crate::ir::RequantizeRule;
 use crate::ir::scalar::integer::requantize;
 
-/// Sums below this, and above its negative, keep the numbers of the search in 64 bits.
+/// Bound of sums' magnitudes. Numbers of the search below it fit 64 bits.
 const MOST_SUM: i64 = 1 << 30;
 
-/// Numbers up to this can be added to what a sum is scaled to: that is [`MOST_SUM`] at most, and never wraps.
+/// Maximum number that can be added to a scaled sum without a wrap: a scaled sum is at most [`MOST_SUM`].
 pub const MOST_ADDED: i64 = i32::MAX as i64 - MOST_SUM;
 
-/// One channel: its sums, of an interval, are multiplied by multiplier × 2^(−31 − shift).
+/// One channel. Its sums are in an interval and are multiplied by multiplier × 2^(−31 − shift).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Scale {
     /// 0, or from 2²⁹ to 2³¹ − 1.
     pub multiplier: i64,
-    /// The divisions by two.
+    /// Number of divisions by two.
     pub shift: u32,
-    /// The interval of the sums.
+    /// Interval of the sums.
     pub sums: (i64, i64),
-    /// What the rules of binary32 and binary64 compute with.
+    /// Factors of the rules of binary32 and binary64.
     pub floats: Floats,
 }
 
-/// Bits of numbers of binary32: what a sum is multiplied by, what is added to that, and what it is multiplied by then. Or the high and the low half of
-/// a number of binary64.
+/// Bits of binary32 numbers: a factor, an addend and an outer factor. For binary64: the high and the low half of its factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Floats {
     factor: u32,
@@ -47,26 +46,26 @@ impl Floats {
         (sum as f32 * factor + added) * outer
     }
 
-    /// The sum that is scaled to a number, but for what is rounded.
+    /// Returns the sum that scales to a number, without rounding.
     fn sum_of(self, scaled: f64) -> f64 {
         let [factor, added, outer] = [self.factor, self.added, self.outer].map(|bits| f64::from(f32::from_bits(bits)));
         (scaled / outer - added) / factor
     }
 }
 
-/// How the reference scales a sum.
+/// A reference's way to scale a sum.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rule {
-    /// By the multiplier and the shift.
+    /// Fixed point, with the multiplier and the shift.
     FixedPoint(RequantizeRule),
-    /// By [`Scale::floats`] as one factor of binary64: the product is rounded to nearest, then to an integer, halves away from zero.
+    /// Product with [`Scale::floats`] as one factor of binary64. It is rounded to nearest, then to an integer, halves away from zero.
     Binary64,
-    /// By [`Scale::floats`] in binary32, each operation rounded, and then to an integer, ties to even.
+    /// Operations with [`Scale::floats`] in binary32, each rounded. The result is rounded to an integer, ties to even.
     Binary32,
 }
 
 impl Rule {
-    /// What a sum is scaled to.
+    /// Scales a sum.
     fn scaled(self, sum: i32, scale: Scale) -> i64 {
         let Scale { multiplier, shift, .. } = scale;
         match self {
@@ -77,36 +76,37 @@ impl Rule {
     }
 }
 
-/// What is known of all channels.
+/// Properties that all channels share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Problem {
-    /// How the reference rounds.
+    /// Rounding of the reference.
     pub rule: Rule,
-    /// Results up to the first are one, and results from the second on.
+    /// Interval of the results that the clamp after the rule distinguishes. Results outside count as its ends.
     pub results: (i64, i64),
-    /// Whether the kernel may round towards zero.
+    /// `true` if the kernel may round towards zero.
     pub toward_zero: bool,
-    /// Whether results are narrowed to bytes at once, saturated.
+    /// `true` if results are narrowed to bytes at once, with saturation.
     pub narrows: bool,
-    /// Whether the machine scales by products of integers alone.
+    /// `true` if the machine scales only by products of integers.
     pub integers: bool,
 }
 
-/// What a rule gives for the sums of a channel.
+/// Results of a rule for the sums of a channel.
 pub struct Stairs {
-    /// The channel. Its sums reach to 0, so that they have the sign of their results, unless all have one result.
+    /// The channel. Its sums are extended to 0, so that they have the sign of their results, unless all sums have one result.
     pub scale: Scale,
-    /// The result that the first threshold belongs to.
+    /// Result of the first threshold.
     pub first: i64,
-    /// The thresholds that sums reach.
+    /// Thresholds that sums reach, one for each result from `first` on.
     pub sums: Vec<i64>,
-    /// The magnitudes of these sums.
+    /// Magnitudes of the thresholds: see [`Threshold::magnitude`].
     pub magnitudes: Vec<f64>,
-    /// The results next to them that are told apart and not reached, as if they were reached right after the last sum on their side.
+    /// Bounds at both ends of the sums, unless the clamp hides them. The first sum must reach the least result. The last sum must stay below the
+    /// result after the greatest.
     pub beyond: Vec<Threshold>,
 }
 
-/// The least sum with a result.
+/// A result and the least sum that reaches it.
 #[derive(Clone, Copy)]
 pub struct Threshold {
     /// The result.
@@ -116,7 +116,8 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// A magnitude of results and the least magnitude of sums that has it: below zero, the mirror image of the sum below the threshold.
+    /// Returns a magnitude of results and the least magnitude of sums that has it. For negative results, this is the mirror image of the sum before
+    /// the threshold.
     pub fn magnitude(self) -> (i64, i64) {
         if self.result > 0 { (self.result, self.sum) } else { (1 - self.result, 1 - self.sum) }
     }
@@ -124,27 +125,26 @@ impl Threshold {
 
 /// Parameters of a channel.
 pub struct Channel {
-    /// One for each table.
+    /// One number for each table.
     pub numbers: Vec<i32>,
-    /// What is added to its sums before.
+    /// Number that is added to the channel's sums before the sequence.
     pub offset: i32,
 }
 
 impl Scale {
-    /// That of a sum which is multiplied by a positive factor of binary64 below one.
+    /// Makes the scale of sums that are multiplied by a factor of binary64. `None` unless the factor is positive and below one.
     pub fn of_double(factor: f64, sums: (i64, i64)) -> Option<Self> {
         Some(Self { floats: Floats::of_double(factor), ..Self::below(factor, sums)? })
     }
 
-    /// The nearest to a positive factor below one, not above it.
+    /// Returns the greatest scale that is not above a positive factor below one.
     fn below(factor: f64, sums: (i64, i64)) -> Option<Self> {
         let (fraction, exponent) = libm::frexp(factor);
         let shift = u32::try_from(-exponent).ok()?;
         (fraction > 0.0).then(|| Self { multiplier: libm::ldexp(fraction, 31) as i64, shift, sums, floats: Floats::default() })
     }
 
-    /// That of a sum which is multiplied by a factor, plus a number, and multiplied again, in binary32. Both factors are to be positive, and
-    /// their product below one.
+    /// Makes the scale of `(sum · factor + added) · outer` in binary32. `None` unless both factors are positive and their product is below one.
     pub fn of_floats([factor, added, outer]: [f32; 3], sums: (i64, i64)) -> Option<Self> {
         let product = f64::from(factor) * f64::from(outer);
         let floats = Floats { factor: factor.to_bits(), added: added.to_bits(), outer: outer.to_bits() };
@@ -152,20 +152,20 @@ impl Scale {
         Some(Self { floats, ..scale })
     }
 
-    /// Whether sums are scaled to numbers of 16 bits that leave room for what is added.
+    /// Tests whether scaled sums fit 16 bits, with room for later additions.
     pub fn fits_low_half(&self) -> bool {
         let most = ((1 << 15) - ROOM) as f64;
         [self.sums.0, self.sums.1].into_iter().all(|sum| (sum as f64 * self.factor()).abs() < most)
     }
 
-    /// The factor of sums.
+    /// Returns the factor of sums.
     fn factor(&self) -> f64 {
         self.multiplier as f64 / (1u64 << (31 + self.shift)) as f64
     }
 }
 
 impl Stairs {
-    /// The stairs of a channel; `None` where numbers are too large.
+    /// Computes the thresholds of a channel. `None` if numbers are too large.
     pub fn new(problem: &Problem, mut scale: Scale) -> Option<Self> {
         let (low, high) = problem.results;
         let scaled = |sum: i64| {
@@ -200,36 +200,36 @@ impl Stairs {
         Some(stairs)
     }
 
-    /// How many thresholds are of results that are not positive.
+    /// Returns the number of thresholds whose results are not positive.
     fn not_positive(&self) -> usize {
         (1 - self.first).clamp(0, self.sums.len() as i64) as usize
     }
 
-    /// The least and the greatest of the magnitudes: they fall up to the result 0, and rise from 1 on.
+    /// Returns the least and the greatest magnitude. Magnitudes fall up to the result 0, and rise from 1 on.
     pub fn range_of_magnitudes(&self) -> (f64, f64) {
         let (falling, rising) = self.magnitudes.split_at(self.not_positive());
         let ends = [falling.first(), falling.last(), rising.first(), rising.last()].into_iter().flatten();
         ends.fold((f64::INFINITY, 0.0), |(least, most), &end| (end.min(least), end.max(most)))
     }
 
-    /// The greatest magnitude of what sums are scaled to, about.
+    /// Returns about the greatest magnitude of scaled sums, rounded up.
     pub fn most_result(&self) -> i64 {
         let (first, last) = self.scale.sums;
         (first.abs().max(last.abs()) as f64 * self.scale.factor()) as i64 + 2
     }
 
-    /// The one result, after the clamp, of a channel that has no other.
+    /// Returns the result after the clamp, if all sums have the same one.
     pub fn constant(&self) -> Option<i64> {
         self.sums.is_empty().then_some(self.first - 1)
     }
 
-    /// The least sum with each result that sums reach.
+    /// Returns the thresholds that sums reach.
     pub fn thresholds(&self) -> impl Iterator<Item = Threshold> {
         self.sums.iter().zip(self.first..).map(|(&sum, result)| Threshold { result, sum })
     }
 }
 
-/// The first sum that reaches a result, which the last one does and the first one does not. No result falls as sums grow.
+/// Finds the first sum that reaches a result by bisection. The last sum must reach it and the first must not. Results never fall as sums grow.
 fn first_sum(rule: Rule, result: i64, scale: Scale) -> i64 {
     let (mut below, mut reaches) = scale.sums;
     while below + 1 < reaches {
@@ -239,7 +239,7 @@ fn first_sum(rule: Rule, result: i64, scale: Scale) -> i64 {
     reaches
 }
 
-/// The first sum that binary32 scales to a result: it is near the one that scaling backwards gives.
+/// Finds the first sum that binary32 scales to a result. It is near the result scaled backwards.
 fn first_sum_of_floats(result: i64, scale: Scale) -> i64 {
     let near = libm::ceil(scale.floats.sum_of(result as f64 - 0.5)) as i64;
     let reaches = |sum: i64| i32::try_from(sum).is_ok_and(|sum| Rule::Binary32.scaled(sum, scale) >= result);
@@ -247,8 +247,8 @@ fn first_sum_of_floats(result: i64, scale: Scale) -> i64 {
     if is_first { near } else { first_sum(Rule::Binary32, result, scale) }
 }
 
-/// Sum · multiplier rounded to 2³¹ must reach half of the divisor below the result; where the second rounding takes ties away from zero,
-/// one more for results that are not positive.
+/// Computes the thresholds of a fixed-point rule. Sum · multiplier, rounded to 2³¹, must reach half of the divisor below the result. If the second
+/// rounding takes ties away from zero, results that are not positive need one more.
 fn threshold_sums(rule: RequantizeRule, (low, high): (i64, i64), Scale { multiplier, shift, .. }: Scale) -> Vec<i64> {
     let is_double = rule == RequantizeRule::TfliteDouble;
     let (one, half) = (1 << (31 + shift), 1 << (30 + shift));
@@ -257,7 +257,7 @@ fn threshold_sums(rule: RequantizeRule, (low, high): (i64, i64), Scale { multipl
     let step = Division::of(one, multiplier);
     let mut sums = Vec::with_capacity((high - low) as usize);
     for (results, tie) in [(low + 1..high.min(0) + 1, tie), (low.max(0) + 1..high + 1, 0)] {
-        // Of a number and the divisor less one, the quotient is that of the number rounded up.
+        // The quotient of a number plus the divisor minus one is the quotient rounded up.
         let mut bound = Division::of(results.start * one - half + tie + multiplier - 1, multiplier);
         sums.extend(results.map(|_| {
             let sum = bound.quotient;
@@ -268,7 +268,7 @@ fn threshold_sums(rule: RequantizeRule, (low, high): (i64, i64), Scale { multipl
     sums
 }
 
-/// A number divided by one that is fixed. Sums of them take no division.
+/// A quotient by a fixed divisor, with its remainder. Additions of two need no division.
 #[derive(Clone, Copy)]
 struct Division {
     quotient: i64,

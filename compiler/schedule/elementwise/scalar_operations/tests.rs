@@ -1,4 +1,4 @@
-//! Every operation has code; saturating conversions give what they should.
+//! Tests that every operation has code, and that saturating conversions are right.
 
 use super::*;
 use crate::ir::{ExpressionBuilder, Node};
@@ -7,7 +7,7 @@ use crate::kernel::interpret::interpret;
 use crate::schedule::elementwise::expression::Evaluator;
 use rustc_hash::FxHashMap;
 
-/// Types that kernels compute with, and which have the operation.
+/// Returns the types that kernels compute with and that have the operation.
 fn types_of(op: ScalarOp) -> Vec<Vec<ElementType>> {
     let each = ElementType::ALL.iter().map(|(ty, _)| *ty).filter(|&ty| register_lane(ty).is_ok());
     let operands = |ty: ElementType| if op == ScalarOp::Select { vec![ElementType::Bool, ty, ty] } else { vec![ty; op.arity()] };
@@ -15,7 +15,7 @@ fn types_of(op: ScalarOp) -> Vec<Vec<ElementType>> {
     each.map(operands).filter(|types| convert || op.result_type(types).is_some()).collect()
 }
 
-/// Whether an operation becomes kernel code.
+/// Tests whether an operation becomes kernel code.
 fn is_lowered(op: ScalarOp, types: &[ElementType]) -> bool {
     let mut builder = ExpressionBuilder::new(types);
     let operands: Vec<Node> = (0..types.len()).map(|i| builder.input(i)).collect();
@@ -62,7 +62,7 @@ fn every_operation_has_code_for_every_type_that_it_takes() {
     assert_eq!(missing, []);
 }
 
-/// What a saturating conversion of a number gives in its lane.
+/// Returns the expected result of a saturating conversion, in its lane.
 fn saturated_number(from: ElementType, to: ElementType, number: i64) -> i64 {
     let mut b = KernelBuilder::new("saturate");
     let lane = register_lane(to).expect("an integer");

@@ -1,17 +1,16 @@
-//! Requantization by constants on machines without lane-wise shifts and floats that fit: the rule's own steps, with as few operations as the
+//! Requantization by constants on machines without lane-wise shifts or suitable floats: the rule's own steps, with as few operations as the
 //! constants allow.
 //!
-//! `requant.tflite_double` divides by 2ⁿ with n differing from channel to channel, which needs shifts that differ from lane to
-//! lane. With N the largest n, `(t + h − s) >> n` equals `((t + h − s) · 2^(N−n)) >> N` as long as the product fits 32 bits;
-//! the range of the accumulator, known from the weights, proves that it does. Then one multiplication by a table and one uniform
-//! shift do what lane-wise shifts would.
+//! `requant.tflite_double` divides by 2ⁿ, with a different n in each channel, which needs lane-wise shifts. With N the largest n, `(t + h − s) >> n`
+//! equals `((t + h − s) · 2^(N−n)) >> N` if the product fits 32 bits. The accumulator's range, known from the weights, proves that it fits. Then a
+//! multiplication by a table and one uniform shift replace the lane-wise shifts.
 
 use super::Rewriter;
 use crate::ir::{Node, RequantizeRule, Scalar, ScalarOp};
 use cranelift_entity::EntityRef;
 
 impl Rewriter<'_> {
-    /// The steps of TFLite's double rounding for a node, whose new operand is `accumulator`.
+    /// Writes the steps of TFLite's double rounding for a node. `accumulator` is its new operand. `None` if the constants do not allow it.
     pub(super) fn by_rule(&mut self, rule: RequantizeRule, node: Node, accumulator: Node) -> Option<Node> {
         if rule != RequantizeRule::TfliteDouble {
             return None;
@@ -32,7 +31,7 @@ impl Rewriter<'_> {
         if left.iter().any(|&l| l > 30) || largest > 31 || multipliers.iter().any(|&m| m < 0) {
             return None;
         }
-        // The product of the last multiplication, at its largest, must fit 32 bits.
+        // The largest product of the last multiplication must fit 32 bits.
         let fits = (0..channels).all(|c| {
             let product = (((magnitude << left[c]) * i128::from(at(&multipliers, c))) >> 31) + 2;
             let half = if right[c] > 0 { 1i128 << (right[c] - 1) } else { 0 };
@@ -58,8 +57,8 @@ impl Rewriter<'_> {
         Some(self.divide(product, &right, largest))
     }
 
-    /// Rounding division by 2^right, ties away from zero, of values proven small enough. The half that is added before the
-    /// division is the same in every channel after the multiplication, except where nothing is divided.
+    /// Writes a rounding division by 2^right, ties away from zero, of values proven small enough. After the multiplication, the half to add is the
+    /// same in every channel except channels without a division.
     fn divide(&mut self, product: Node, right: &[i64], largest: i64) -> Node {
         let thirty_one = self.builder.constant(Scalar::i32(31));
         let mut sign = self.op(ScalarOp::ShiftRight, &[product, thirty_one]);

@@ -1,7 +1,7 @@
-//! Sums that are scaled by factors of binary64 and rounded, halves away from zero: by a sequence that is proven, or by the product in integers.
+//! Sums that are scaled by factors of binary64 and rounded, halves away from zero. They become a proven sequence, or the exact product in integers.
 //!
-//! A factor is `M · 2⁻ᵉ` with M of 53 bits, so the product P of M and a sum's magnitude has up to 84. Binary64 rounds P to 53 bits first. That matters only
-//! where it takes P up to the middle between two integers, which binary64 has: where P with half of its last place reaches that.
+//! A factor is `M · 2⁻ᵉ` with M of 53 bits, so the product P of M and a sum's magnitude has up to 84 bits. Binary64 rounds P to 53 bits first. This
+//! matters only if it lifts P to the middle between two integers. The test is whether P plus half of its last place reaches the middle.
 
 use super::Rewriter;
 use crate::ir::{ElementType, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
@@ -10,28 +10,28 @@ use cranelift_entity::EntityRef;
 
 use ElementType::{I32, I64};
 
-/// A sum, known by its old node and the new one, and its factors.
+/// A sum, as its old node and its new one, and its factors.
 struct Scaled {
     sum: (Node, Node),
     factors: Vec<f64>,
 }
 
 impl Rewriter<'_> {
-    /// A sum that is scaled by factors of binary64, as numbers of 32 bits; `moved` are the new nodes of those before it.
+    /// Rewrites a sum that is scaled by factors of binary64 to operations of 32 bits. `moved` are the new nodes of earlier nodes.
     pub(super) fn scaled_by_factor(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
         let scaled = self.scaled(node, moved)?;
         let sums = self.intervals(scaled.sum.0, scaled.factors.len());
         let scales: Option<Vec<Scale>> = scaled.factors.iter().zip(sums).map(|(&factor, sums)| Scale::of_double(factor, sums)).collect();
         let solution = scales.and_then(|scales| self.solved.solve(self.problem(Rule::Binary64, node), scales));
         match solution {
-            // The rule is not read where there is a sequence.
+            // A sequence ignores the rule.
             Some(solution) => Some(self.fitted(RequantizeRule::TfliteSingle, node, scaled.sum, Solution::clone(&*solution))),
             None if self.of_integers() => self.exactly(&scaled),
             None => None,
         }
     }
 
-    /// What a node rounds, if that is a sum of 32 bits with factors of binary64.
+    /// Matches a node that rounds a 32-bit sum scaled by factors of binary64.
     fn scaled(&self, node: Node, moved: &[Node]) -> Option<Scaled> {
         let operand = |node: Node, op: ScalarOp| {
             let data = &self.old.nodes[node];
@@ -47,7 +47,7 @@ impl Rewriter<'_> {
         (self.old.nodes[sum].ty == I32).then(|| Scaled { sum: (sum, moved[sum.index()]), factors })
     }
 
-    /// The rounded product in integers of 64 bits.
+    /// Writes the rounded product in integers of 64 bits.
     fn exactly(&mut self, scaled: &Scaled) -> Option<Node> {
         let factors: Vec<Factor> = scaled.factors.iter().map(|&factor| Factor::of(factor)).collect::<Option<_>>()?;
         let mut table = |part: fn(&Factor) -> i32| {
@@ -60,7 +60,7 @@ impl Rewriter<'_> {
         let sum = self.wide(ScalarOp::Convert, &[scaled.sum.1]);
         let sign = self.wide_number(ScalarOp::ShiftRight, sum, 63);
         let magnitude = self.with_sign(sum, sign);
-        // P is `top · 2³²` and the low half of `low`.
+        // P is `top · 2³²` plus `low`.
         let [top, low] = [high, low].map(|part| self.wide(ScalarOp::Mul, &[magnitude, part]));
         let carried = self.wide_number(ScalarOp::ShiftRight, low, 32);
         let whole = self.wide(ScalarOp::Add, &[top, carried]);
@@ -68,7 +68,7 @@ impl Rewriter<'_> {
         let low = self.wide(ScalarOp::Add, &[low, half]);
         let carried = self.wide_number(ScalarOp::ShiftRight, low, 32);
         let whole = self.wide(ScalarOp::Add, &[top, carried]);
-        // Half of the divisor, of which 2³² are gone.
+        // Half of the divisor, after a division by 2³².
         let [one, minus_one] = [1, -1].map(|number| self.builder.constant(Scalar::int(I64, number)));
         let before = self.wide(ScalarOp::Add, &[shift, minus_one]);
         let middle = self.wide(ScalarOp::ShiftLeft, &[one, before]);
@@ -80,7 +80,7 @@ impl Rewriter<'_> {
         Some(self.op(ScalarOp::Convert, &[result]))
     }
 
-    /// Half of the last place of P in binary64, P being this many 2³²: 0 if it has 53 bits.
+    /// Computes half of the last place of P in binary64, in units of 1. `whole` is P divided by 2³². 0 if P has at most 53 bits.
     fn half_of_last_place(&mut self, whole: Node) -> Node {
         let zeros = self.wide(ScalarOp::CountLeadingZeros, &[whole]);
         let [most, one] = [43, 1].map(|number| self.builder.constant(Scalar::int(I64, number)));
@@ -90,7 +90,7 @@ impl Rewriter<'_> {
         self.wide_number(ScalarOp::ShiftRight, last, 1)
     }
 
-    /// A number, negated if its sign is −1.
+    /// Negates a number if its sign is −1.
     fn with_sign(&mut self, number: Node, sign: Node) -> Node {
         let flipped = self.wide(ScalarOp::Xor, &[number, sign]);
         self.wide(ScalarOp::Sub, &[flipped, sign])
@@ -106,18 +106,18 @@ impl Rewriter<'_> {
     }
 }
 
-/// `M · 2⁻ᵉ`.
+/// A factor `M · 2⁻ᵉ`.
 struct Factor {
-    /// M's bits from 32 on.
+    /// Bits of M from 32 on.
     high: i32,
-    /// M's low bits.
+    /// Low 32 bits of M.
     low: i32,
-    /// e less 32.
+    /// Exponent e minus 32.
     shift: i32,
 }
 
 impl Factor {
-    /// A positive factor. One of which every product is rounded to 0 is 0.
+    /// Splits a factor; `None` if it is negative, NaN or too large. A factor that rounds every product to 0 becomes 0.
     fn of(factor: f64) -> Option<Self> {
         let (fraction, exponent) = libm::frexp(factor);
         let (multiplier, shift) = (libm::ldexp(fraction, 53) as i64, 53 - exponent - 32);

@@ -1,4 +1,4 @@
-//! Sums that are scaled in binary32 and clamped: their requantization, and the clamps after it, which become one.
+//! Sums that are scaled in binary32 and clamped: their requantization, and the clamps after it, merged into one.
 
 use super::{Clamp, Rewriter};
 use crate::ir::{ElementType, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
@@ -8,8 +8,8 @@ use crate::schedule::elementwise::scaled_floats::ScaledFloats;
 use cranelift_entity::EntityRef;
 
 impl Rewriter<'_> {
-    /// A sum that is scaled by factors of binary32 and clamped, as numbers of 32 bits. The clamp comes after all that is done before, so that
-    /// narrowing does most of it.
+    /// Rewrites a sum that is scaled by factors of binary32 and clamped to operations of 32 bits. The clamp becomes the last step, so that narrowing
+    /// does most of it.
     pub(super) fn scaled_by_floats(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
         let found = ScaledFloats::of(self.old, node)?;
         let scales = self.scales(&found)?;
@@ -18,7 +18,7 @@ impl Rewriter<'_> {
         problem.results = (problem.results.0.max(found.results.0), problem.results.1.min(found.results.1));
         let (sum, added) = (moved[found.sum.index()], self.added(node));
         let root = match self.solved.solve(problem, scales) {
-            // The rule is not read where there is a sequence.
+            // A sequence ignores the rule.
             Some(solution) => self.fitted(RequantizeRule::TfliteSingle, node, (found.sum, sum), Solution::clone(&*solution)),
             None if is_exact => {
                 let operands = vec![sum, moved[found.factors.index()]];
@@ -38,7 +38,7 @@ impl Rewriter<'_> {
         Some(self.clamp(node))
     }
 
-    /// The scale of each channel.
+    /// Returns the scale of each channel.
     fn scales(&self, found: &ScaledFloats) -> Option<Vec<Scale>> {
         let numbers = [self.floats_or(Some(found.factors), 1.0)?, self.floats_or(found.added, 0.0)?, self.floats_or(found.outer, 1.0)?];
         let channels = numbers.iter().map(Vec::len).max()?;
@@ -50,7 +50,7 @@ impl Rewriter<'_> {
         (0..channels).map(|c| Scale::of_floats(floats(c), sums[c])).collect()
     }
 
-    /// The numbers of binary32 that a node is: one, or one a channel.
+    /// Returns the constant binary32 numbers of a node: one, or one for each channel.
     fn numbers_of_floats(&self, node: Node) -> Option<Vec<f32>> {
         match self.old.nodes[node].op {
             ScalarOp::Constant(value) => Some(vec![value.as_f64() as f32]),
@@ -59,13 +59,13 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The same of a node that there may be, else one number.
+    /// Returns the constant numbers of an optional node, or one default number.
     fn floats_or(&self, node: Option<Node>, number: f32) -> Option<Vec<f32>> {
         node.map_or_else(|| Some(vec![number]), |node| self.numbers_of_floats(node))
     }
 
-    /// Whether a node adds a number to what is clamped, narrows it to a type that has all its numbers, or clamps it once more; if so, what it is
-    /// is noted.
+    /// Records the clamp of a node that changes a clamped node only by its interval: an addition of a number, a lossless narrowing, or another clamp.
+    /// Returns `false` for other nodes.
     pub(super) fn clamps_clamped(&mut self, node: Node) -> bool {
         let data = &self.old.nodes[node];
         let known = data.operands.iter().find_map(|&operand| Some((operand, *self.clamps.get(&operand)?)));
@@ -84,7 +84,7 @@ impl Rewriter<'_> {
         found.is_some_and(|found| self.clamps.insert(node, found).is_none())
     }
 
-    /// A clamped node as new nodes, in its old type.
+    /// Writes the recorded clamp of a node, in its old type.
     pub(super) fn clamp(&mut self, node: Node) -> Node {
         let (Clamp { node: root, low, high }, ty) = (self.clamps[&node], self.old.nodes[node].ty);
         let [low, high] = [low, high].map(|number| self.builder.constant(Scalar::i32(number as i32)));

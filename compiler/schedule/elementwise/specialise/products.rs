@@ -1,6 +1,6 @@
-//! Products of two small integers that are scaled at once: they are computed in binary32, which has them all, so that nothing is converted twice.
+//! Products of two small integers that are scaled at once. They are computed in binary32, where they are exact, so that no value is converted twice.
 //!
-//! `(a + z) · b` is `a · b + (b · z + offset)`. Where b is the same in a whole loop, as a gate of channels is at all pixels, so is the second sum.
+//! `(a + z) · b` is `a · b + (b · z + offset)`. If b is the same in a whole loop, as a channel gate is at all pixels, so is the second sum.
 
 use super::Rewriter;
 use crate::ir::{ElementType, Node, RequantizeRule, Scalar, ScalarOp};
@@ -8,13 +8,13 @@ use crate::schedule::elementwise::ranges::Range;
 use crate::schedule::elementwise::requantize::{OfProduct, Requantizer, Solution};
 use cranelift_entity::EntityRef;
 
-/// Sums and products below this are numbers of binary32, with any sum of two of them.
+/// Bound of products. Binary32 has every sum of two smaller integers.
 const MOST: i128 = 1 << 23;
 
-/// Factors below this.
+/// Bound of factors.
 const MOST_FACTOR: i128 = 1 << 11;
 
-/// A product `(a + added) · b`, in old nodes.
+/// A product `(a + added) · b` of old nodes.
 struct Product {
     a: Node,
     added: i64,
@@ -22,8 +22,8 @@ struct Product {
 }
 
 impl Rewriter<'_> {
-    /// The requantization `node` of a product of two small integers, which is computed in binary32 and scaled as a solution says; `moved` are the
-    /// new nodes of those before it.
+    /// Rewrites the requantization `node` of a product of two small integers to binary32, scaled as a solution says. `moved` are the new nodes of
+    /// earlier nodes.
     pub(super) fn scaled_product(&mut self, rule: RequantizeRule, node: Node, moved: &[Node], solution: &Solution) -> Option<Node> {
         let of = match solution.requantizer {
             Requantizer::Rounded => OfProduct::Rounded,
@@ -42,7 +42,7 @@ impl Rewriter<'_> {
         Some(new)
     }
 
-    /// The product that a node is, if its factors are small: the second one is that which only channels change, if there is one.
+    /// Matches a product of two small factors. If one factor depends only on the channel, it becomes `b`.
     fn product(&self, node: Node) -> Option<Product> {
         let data = &self.old.nodes[node];
         let [first, second] = data.operands[..] else { return None };
@@ -56,7 +56,7 @@ impl Rewriter<'_> {
         (most < MOST).then_some(Product { a: inner, added, b })
     }
 
-    /// A node without the number that is added to it, and the number.
+    /// Splits a node into another node and a constant that is added to it. The constant is 0 if there is none.
     fn without_added(&self, node: Node) -> (Node, i64) {
         let data = &self.old.nodes[node];
         let [first, second] = data.operands[..] else { return (node, 0) };
@@ -73,7 +73,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// The greatest magnitude of an interval.
+/// Returns the greatest magnitude in an interval.
 fn magnitude((low, high): Range) -> i128 {
     low.abs().max(high.abs())
 }

@@ -1,16 +1,16 @@
-//! Sums of two scaled bytes by products of integers, where no numbers of binary32 give all results.
+//! Sums of two scaled bytes by products of integers, for cases in which no numbers of binary32 give all results.
 //!
-//! `(a · scale + b · scale + c) >> shift` rounds nothing before the shift. Scales that differ little, as those of two operands of one range, leave a window
-//! for c that is narrower than the last place of binary32 there.
+//! `(a · scale + b · scale + c) >> shift` rounds nothing before the shift. If two scales differ little, as for two operands of one range, the window
+//! for c can be narrower than the last place of binary32.
 
 use super::{Integers, Pair, SumOfTwo, Table};
 use crate::ir::scalar::integer::requantize;
 
-/// How far scales are tried from the nearest ones, in their last places. Of a hundred random pairs, most take the nearest, and one takes five.
+/// Maximum distance of scales that are tried from the nearest ones, in units of the last place. Most random pairs take the nearest; few take five.
 const NEIGHBOURS: i64 = 16;
 
 impl SumOfTwo {
-    /// Integers that give the results of all pairs, of which `results.0` and all below are one, and `results.1` and all above.
+    /// Finds integers that give the results of all pairs. Results up to `results.0` count as one, and so do results from `results.1` on.
     pub(super) fn integers(&self, results: (i64, i64)) -> Option<Integers> {
         let shift = shift(self)?;
         let unit = f64::from(1u32 << shift);
@@ -39,13 +39,13 @@ impl SumOfTwo {
             let sums = (first.0 + second.0 + c, first.1 + second.1 + c);
             let [scales, [c, _]] = [scales, [c, 0]].map(|numbers| numbers.map(|number| i32::try_from(number).ok()));
             let found = Integers { scales: [scales[0]?, scales[1]?], c: c?, shift, sums };
-            // Sums stay in 32 bits.
+            // Sums must stay in 32 bits.
             found.plus(0).filter(|found| gives(found, &table, results))
         })
     }
 }
 
-/// Tests numbers on all pairs of a table, of whose results the least and the greatest are given.
+/// Tests numbers on all pairs of a table. Results are clamped to the interval.
 fn gives(numbers: &Integers, table: &Table<'_>, (low, high): (i64, i64)) -> bool {
     let [outer, inner] = numbers.scales.map(i64::from);
     table.rows().all(|(b, row)| {
@@ -55,7 +55,7 @@ fn gives(numbers: &Integers, table: &Table<'_>, (low, high): (i64, i64)) -> bool
     })
 }
 
-/// The largest shift with which the results of all pairs, and their neighbours, stay in 32 bits.
+/// Returns the largest shift with which the results of all pairs, and their neighbours, fit 32 bits.
 fn shift(sum: &SumOfTwo) -> Option<u32> {
     let extremes = sum.terms.each_ref().map(|term| (term.scaled.iter().min(), term.scaled.iter().max()));
     let [(Some(&a), Some(&most_a)), (Some(&b), Some(&most_b))] = extremes else { return None };
@@ -64,7 +64,7 @@ fn shift(sum: &SumOfTwo) -> Option<u32> {
     31u32.checked_sub(most.next_power_of_two().ilog2()).filter(|&shift| shift > 0)
 }
 
-/// Moves of two scales, the nearest first.
+/// Returns moves of two scales, the nearest first.
 fn around() -> impl Iterator<Item = [i64; 2]> {
     let ring = |distance: i64| {
         let pairs = (-distance..=distance).flat_map(move |i| (-distance..=distance).map(move |j| [i, j]));
