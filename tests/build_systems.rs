@@ -2,6 +2,8 @@
 
 mod support;
 
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
@@ -15,6 +17,7 @@ const MODELC: &str = env!("CARGO_BIN_EXE_modelc");
 const MAKE: Needs = Needs::Tool("make and a C compiler", || is_there("make") && is_there("cc"));
 const MESON: Needs = Needs::Tool("meson and ninja", || is_there("meson") && is_there("ninja"));
 const BAZEL: Needs = Needs::Tool("bazel-bootstrap of Debian", || is_there("bazel") && Path::new(PLATFORMS).exists());
+const PYTHON: Needs = Needs::Tool("Python 3", || is_there("python3"));
 const AARCH64: Needs =
     Needs::Tool("aarch64-linux-gnu-gcc and qemu-aarch64", || is_there("aarch64-linux-gnu-gcc") && is_there("qemu-aarch64"));
 
@@ -141,13 +144,52 @@ fn copy(from: &Path, to: &Path) {
 
 fn bazel_builds_tests_and_measures() {
     let workspace = Workspace::new();
-    let said = workspace.run(&["test", "...", "--test_output=errors"]);
-    assert!(said.contains("2 tests pass"), "{said}");
-    let measured = workspace.run(&["run", "benchmark", "--", "--num-runs", "2", "--min-secs", "0"]);
-    assert!(measured.contains("steady"), "{measured}");
-    workspace.run(&["build", ":digits_int8_files", "--platforms=:linux_aarch64"]);
+    let page = fs::read_to_string(own("docs/build-systems.md")).expect("a page is text");
+    let commands = page.lines().filter_map(|line| line.strip_prefix("bazel "));
+    let said: Vec<String> = commands.map(|command| workspace.run(&command.split(' ').collect::<Vec<_>>())).collect();
+    let [tested, measured, _built_for_aarch64] = &said[..] else { panic!("three commands stand on the page") };
+    assert!(tested.contains("2 tests pass") && measured.contains("steady"), "{tested}{measured}");
     let object = fs::read(workspace.0.path().join("examples/bazel/bazel-bin/digits_int8_files/digits_int8.o")).expect("the object");
     assert_eq!(object[18..20], 183u16.to_le_bytes(), "the machine of the object");
+}
+
+/// A call in a MODULE.bazel: the function, its values, and its named values.
+type Declaration = (String, Vec<String>, BTreeMap<String, Value>);
+
+/// Debian's Bazel reads WORKSPACE alone, so the files of bzlmod run as Python, and must say the same.
+fn bazel_modules_say_what_workspaces_say() {
+    let folders = ["bazel", "examples/bazel"].map(own);
+    let arguments = std::iter::once(own("tests/support/bzlmod.py")).chain(folders.iter().cloned());
+    let said = done(Path::new("/"), "python3", arguments);
+    let modules: Vec<Vec<Declaration>> = serde_json::from_str(&said).expect("JSON");
+    let named = |module: usize, function: &str, key: &str| {
+        let calls = modules[module].iter().filter(|(name, ..)| name == function);
+        calls.filter_map(|(.., named)| named.get(key)?.as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!((named(0, "module", "name"), named(0, "module", "version")), (vec!["rules_modelc".into()], vec![version.into()]));
+    let workspaces = folders.each_ref().map(|folder| fs::read_to_string(folder.join("WORKSPACE")).expect("a workspace"));
+    for (number, workspace) in workspaces.iter().enumerate() {
+        let name = &named(number, "module", "name")[0];
+        assert!(workspace.contains(&format!("workspace(name = \"{name}\")")) && workspace.contains("modelc_compiler(name = \"modelc\")"));
+    }
+    assert!(modules[0].iter().any(|(name, values, _)| name == "use_repo" && values[..] == ["modelc"]), "{said}");
+    let needed = modules[1].iter().find(|(.., named)| named.get("name").is_some_and(|name| name == "rules_modelc")).expect("a dependency");
+    assert_eq!(needed.2["version"], version);
+    for (number, files) in [&["BUILD", "defs.bzl", "compiler.bzl", "targets/BUILD"][..], &["BUILD"]].into_iter().enumerate() {
+        // A module sees only repositories that it declares.
+        let mut seen = named(number, "bazel_dep", "name");
+        seen.extend(modules[number].iter().filter(|(name, ..)| name == "use_repo").flat_map(|(_, names, _)| names.clone()));
+        for file in files {
+            let text = fs::read_to_string(folders[number].join(file)).expect("a file of Bazel");
+            let used = text.split('@').skip(1).filter_map(|rest| rest.split_once("//")).map(|(name, _)| name);
+            let unseen: Vec<&str> =
+                used.filter(|name| !name.contains(char::is_whitespace) && !seen.iter().any(|seen| seen == name)).collect();
+            assert_eq!(unseen, Vec::<&str>::new(), "{file} uses repositories that MODULE.bazel does not declare");
+        }
+    }
+    let path = &named(1, "local_path_override", "path")[0];
+    assert!(workspaces[1].contains(&format!("path = \"{path}\"")) && own("examples/bazel").join(path).join("MODULE.bazel").exists());
 }
 
 fn main() -> ExitCode {
@@ -156,6 +198,7 @@ fn main() -> ExitCode {
         ("make_compiles_for_aarch64", Needs::Both(&MAKE, &AARCH64), make_compiles_for_aarch64),
         ("meson_tests_models", MESON, meson_tests_models),
         ("meson_tests_models_for_aarch64", Needs::Both(&MESON, &AARCH64), meson_tests_models_for_aarch64),
+        ("bazel_modules_say_what_workspaces_say", PYTHON, bazel_modules_say_what_workspaces_say),
         ("bazel_builds_tests_and_measures", BAZEL, bazel_builds_tests_and_measures),
     ])
 }

@@ -22,7 +22,7 @@ const DECIDED: &str = "\n\
 - Infinite results stay infinite, as in XNNPACK. LiteRT's builtin kernels give the largest finite number where the operator has a field for an \
 activation, even if that is none.\n\
 - SUM of 8-bit integers is TFLite Micro's. LiteRT's reference kernel reads int8 as uint8.\n\
-- ARG_MAX and ARG_MIN leave NaN out. LiteRT searches rows of floats in four lanes: in rows of eight elements or more, a lane with nothing but NaN \
+- ARG_MAX and ARG_MIN leave NaN out. LiteRT searches rows of floats in four lanes. In rows of eight elements or more, a lane with nothing but NaN \
 may hide other lanes from it.\n\
 - SOFTMAX and LOG_SOFTMAX of 8-bit integers take any scale. Where it is too small to tell elements apart, they are all equal, as in LiteRT's \
 optimized kernels; the reference kernels abort.\n\

@@ -36,6 +36,8 @@ const DEBIAN: Needs = Needs::Tool("cargo-deb and lintian", || is_there("cargo-de
 const SCHEMAS: Needs = Needs::Tool("check-jsonschema", || is_there("check-jsonschema"));
 const SHELLCHECK: Needs = Needs::Tool("shellcheck", || is_there("shellcheck"));
 
+const MDBOOK: Needs = Needs::Tool("mdBook 0.5 (cargo xtask docs installs it)", || xtask::docs::installed().is_some());
+
 fn output(program: impl AsRef<Path>, arguments: &[&str]) -> Output {
     let program = program.as_ref();
     let mut command = Command::new(program);
@@ -247,7 +249,8 @@ fn the_crate_leaves_tests_out() {
 }
 
 fn workflow_files() -> Vec<PathBuf> {
-    [".github/workflows/test.yml", ".github/workflows/release.yml", ".github/actions/setup-modelc/action.yml"].map(own).to_vec()
+    let workflows = ["test", "release", "site"].map(|name| format!(".github/workflows/{name}.yml"));
+    workflows.iter().map(|name| own(name)).chain([own(".github/actions/setup-modelc/action.yml")]).collect()
 }
 
 /// Scripts that workflows call exist, and are tested here or by `packaging/check.sh`.
@@ -272,7 +275,8 @@ fn workflows_call_scripts_that_are_tested() {
 
 fn workflows_follow_their_schemas() {
     let files = workflow_files();
-    for (schema, files) in [("vendor.github-workflows", &files[..2]), ("vendor.github-actions", &files[2..])] {
+    let (action, workflows) = files.split_last().expect("there are files");
+    for (schema, files) in [("vendor.github-workflows", workflows), ("vendor.github-actions", std::slice::from_ref(action))] {
         let paths: Vec<&str> = files.iter().map(|path| shown(path)).collect();
         done("check-jsonschema", &[&["--builtin-schema", schema], &paths[..]].concat());
     }
@@ -295,6 +299,47 @@ fn debian_s_packages_have_no_error() {
     done("lintian", &[&["--fail-on", "error", "--allow-root"], &made.iter().map(|path| shown(path)).collect::<Vec<_>>()[..]].concat());
 }
 
+/// The pages of HTML below a folder.
+fn html(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
+    for path in fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            html(&path, found);
+        } else if path.extension().is_some_and(|suffix| suffix == "html") {
+            found.insert(path.clone(), text(&path));
+        }
+    }
+}
+
+/// The values of an attribute in HTML.
+fn attributes<'p>(page: &'p str, name: &'p str) -> impl Iterator<Item = &'p str> {
+    page.split(name).skip(1).filter_map(|rest| rest.strip_prefix("=\"")?.split('"').next())
+}
+
+fn the_site_is_built_and_its_links_lead_somewhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let site = folder.path().join("site");
+    xtask::docs::build(&xtask::docs::installed().expect("mdBook is there"), &site, Some("https://code/modelc")).expect("the site is built");
+    let mut pages = BTreeMap::new();
+    html(&site, &mut pages);
+    let mut broken = vec![];
+    for (path, page) in &pages {
+        for link in [" href", " src"].into_iter().flat_map(|name| attributes(page, name)) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            if file.contains(':') || file.starts_with('/') {
+                continue;
+            }
+            let leads_to = if file.is_empty() { path.clone() } else { path.parent().expect("a folder").join(file) };
+            let has_anchor = |page: &String| anchor.is_empty() || attributes(page, " id").any(|id| id == anchor);
+            if !leads_to.exists() || !pages.get(&leads_to).is_none_or(has_anchor) {
+                broken.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+    assert!(pages.len() >= 20 && text(site.join("llms.txt")).starts_with("# modelc\n") && site.join("firmware.md").is_file());
+    assert!(pages[&site.join("cargo.html")].contains("https://code/modelc/blob/HEAD/examples/cargo/build.rs"));
+}
+
 fn main() -> ExitCode {
     harness::run(&[
         ("the_tree_has_all_that_is_installed", Needs::Nothing, the_tree_has_all_that_is_installed),
@@ -312,6 +357,7 @@ fn main() -> ExitCode {
         ("workflows_call_scripts_that_are_tested", Needs::Nothing, workflows_call_scripts_that_are_tested),
         ("workflows_follow_their_schemas", SCHEMAS, workflows_follow_their_schemas),
         ("scripts_have_no_mistake", SHELLCHECK, scripts_have_no_mistake),
+        ("the_site_is_built_and_its_links_lead_somewhere", MDBOOK, the_site_is_built_and_its_links_lead_somewhere),
         ("debian_s_packages_have_no_error", DEBIAN, debian_s_packages_have_no_error),
     ])
 }

@@ -373,4 +373,6 @@ codes! {
 }
 
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,11 @@ else:
 _DTYPES = {"int4": "int8", "int2": "int8", "uint4": "uint8", "bfloat16": "uint16"}
 
 
+#: The types whose arrays are taken as they are: a look into a set is all that a call then needs.
+_PLAIN = frozenset(np.dtype(code) for code in "?bhilqBHILQefdFD")
+
+
+@cache
 def dtype(name: str) -> np.dtype[Any]:
     """NumPy's type of a type of elements."""
     found: np.dtype[Any] = _BFLOAT16 if name == "bfloat16" and _BFLOAT16 is not None else np.dtype(_DTYPES.get(name, name))
@@ -30,23 +36,26 @@ def buffer(array: Any) -> tuple[Any, tuple[int, ...]]:
     array = np.asarray(array)
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array)
+    if array.dtype not in _PLAIN:
+        array = _plain(array)
+    shape = array.shape
+    return (array if shape else array.reshape(1)), shape
+
+
+def _plain(array: Any) -> Any:
+    """An array of a plain type, where there is one: in this machine's order of bytes, the bits of bfloat16, whole bytes."""
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if _BFLOAT16 is not None and array.dtype == _BFLOAT16:
-        array = array.view(np.uint16)
-    elif array.dtype.name in ("int4", "uint4", "int2", "uint2"):
-        array = array.astype(_DTYPES.get(array.dtype.name, "uint8"))
-    return (array if array.ndim else array.reshape(1)), array.shape
+        return array.view(np.uint16)
+    if array.dtype.name in ("int4", "uint4", "int2", "uint2"):
+        return array.astype(_DTYPES.get(array.dtype.name, "uint8"))
+    return array
 
 
 def array(memory: bytearray, name: str, shape: list[int]) -> Any:
     """The array of a type and a shape in memory."""
-    count = 1
-    for extent in shape:
-        count *= extent
-    if count == 0:
-        return np.empty(shape, dtype(name))
-    return np.frombuffer(memory, dtype(name), count).reshape(shape)
+    return np.ndarray(shape, dtype(name), memory) if 0 not in shape else np.empty(shape, dtype(name))
 
 
 def quantized(real: Any, scales: list[float], zero_points: list[int], axis: int, name: str) -> Any:

@@ -1,14 +1,15 @@
 //! Promises of the documents about themselves: short sentences, and valid links.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use xtask::docs::page;
+use xtask::docs::site::{self, Site};
 
-/// Limit of the words of a sentence in `docs/ARCHITECTURE.md`, where a colon or a semicolon also ends a sentence.
+/// Limit of the words of a sentence in README.md, `docs/` and `--help`. In `docs/ARCHITECTURE.md` a colon or a semicolon also ends a sentence.
 const MOST_WORDS: usize = 25;
 /// Limit of the lines of that page.
 const MOST_LINES: usize = 120;
-/// Limit of the words of a sentence in README.md, `docs/` and `--help`, from full stop to full stop.
-const MOST_WORDS_ANYWHERE: usize = 30;
 /// Commands whose `--help` is checked; the first is the compiler itself.
 const COMMANDS: &[&[&str]] =
     &[&[], &["run"], &["bench"], &["verify"], &["inspect"], &["ops"], &["targets"], &["weights"], &["runtime"], &["completions"], &["man"]];
@@ -110,7 +111,7 @@ fn long_sentences_are_found() {
 fn sentences_that_strangers_meet_are_short() {
     let mut long = vec![];
     let mut look = |place: &str, prose: &str| {
-        let found = too_long(prose, &['.', '?', '!'], MOST_WORDS_ANYWHERE);
+        let found = too_long(prose, &['.', '?', '!'], MOST_WORDS);
         long.extend(found.into_iter().map(|sentence| format!("{place}: {sentence}")));
     };
     for page in pages() {
@@ -122,7 +123,7 @@ fn sentences_that_strangers_meet_are_short() {
             look(&format!("modelc {} --help", command.join(" ")), &format!("{line}."));
         }
     }
-    assert_eq!(long, Vec::<String>::new(), "sentences of more than {MOST_WORDS_ANYWHERE} words");
+    assert_eq!(long, Vec::<String>::new(), "sentences of more than {MOST_WORDS} words");
 }
 
 #[test]
@@ -130,13 +131,65 @@ fn links_between_documents_lead_somewhere() {
     let mut broken = vec![];
     for document in documents() {
         let text = std::fs::read_to_string(&document).expect("a document is text");
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
-            let file = link.split('#').next().unwrap_or_default();
-            let elsewhere = file.is_empty() || file.contains("://") || file.contains(char::is_whitespace);
-            if !elsewhere && !document.parent().expect("documents are in a folder").join(file).exists() {
+        for link in page::targets(&text) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            if file.contains("://") || file.contains(char::is_whitespace) {
+                continue;
+            }
+            let leads_to =
+                if file.is_empty() { document.clone() } else { document.parent().expect("documents are in a folder").join(file) };
+            let is_there = |anchor: &str| {
+                let text = std::fs::read_to_string(&leads_to).unwrap_or_default();
+                leads_to.extension().is_none_or(|suffix| suffix != "md") || page::anchors(&text).iter().any(|name| name == anchor)
+            };
+            if !leads_to.exists() || (!anchor.is_empty() && !is_there(anchor)) {
                 broken.push(format!("{}: {link}", document.display()));
             }
         }
     }
     assert_eq!(broken, Vec::<String>::new());
+}
+
+/// A page that nobody finds from the contents is not read.
+#[test]
+fn the_site_has_every_page_of_docs() {
+    let parts = Site::new(root(), None).parts().expect("the contents are read");
+    let listed: Vec<PathBuf> = parts.iter().flat_map(|part| &part.pages).map(|(_, path)| root().join(path)).collect();
+    let is_page = |path: &PathBuf| path.starts_with(root().join("docs")) && !path.ends_with(site::SUMMARY);
+    let forgotten: Vec<PathBuf> = documents().into_iter().filter(|path| is_page(path) && !listed.contains(path)).collect();
+    assert_eq!(forgotten, Vec::<PathBuf>::new());
+    let twice: Vec<&PathBuf> = listed.iter().enumerate().filter(|(at, path)| listed[..*at].contains(path)).map(|(_, path)| path).collect();
+    assert!(twice.is_empty() && listed.iter().all(|path| path.exists()), "{listed:?}");
+}
+
+/// Readers of the site need neither the repository nor the web.
+#[test]
+fn links_of_the_site_stay_in_the_site() {
+    let files: BTreeMap<PathBuf, Vec<u8>> = Site::new(root(), None).files().expect("the pages are read").into_iter().collect();
+    let mut broken = vec![];
+    for (path, bytes) in files.iter().filter(|(path, _)| path.extension().is_some_and(|suffix| suffix == "md" || suffix == "txt")) {
+        let text = String::from_utf8_lossy(bytes);
+        for link in page::targets(&text).into_iter().filter(|link| !link.contains("://") && !link.starts_with('#')) {
+            let file = site::resolved(path, link.split('#').next().unwrap_or_default());
+            if !files.contains_key(&file) {
+                broken.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+}
+
+/// A list as llmstxt.org has it: a title, a summary, and links with a summary each.
+#[test]
+fn language_models_get_a_list_of_pages() {
+    let files = Site::new(root(), None).files().expect("the pages are read");
+    let (_, text) = files.iter().find(|(path, _)| path == Path::new("llms.txt")).expect("the list is there");
+    let text = String::from_utf8_lossy(text);
+    assert!(text.starts_with("# modelc\n\n> modelc compiles "), "{text}");
+    assert!(
+        text.contains("\n- [C firmware](firmware.md): This page leads ") && text.contains("\n## Optional\n\n- [Architecture]"),
+        "{text}"
+    );
+    let without: Vec<&str> = text.lines().filter(|line| line.starts_with("- ") && !line.contains("): ")).collect();
+    assert_eq!(without, Vec::<&str>::new());
 }

@@ -4,6 +4,7 @@
 //! with only Rust: it uses the standard library, and one crate that reads object files.
 
 pub mod count;
+pub mod docs;
 pub mod emulate;
 pub mod examples;
 pub mod fuzz;

@@ -1,7 +1,7 @@
 //! `cargo xtask COMMAND`: see `USAGE`.
 
 use std::process::ExitCode;
-use xtask::{Outcome, count, emulate, examples, fuzz, peers, replay, setup, shaders, test};
+use xtask::{Outcome, count, docs, emulate, examples, fuzz, peers, replay, setup, shaders, test};
 
 const USAGE: &str = "\
 cargo xtask setup                   installs what the tests need and is missing: compilers, qemu, cmake (Debian packages)
@@ -17,6 +17,9 @@ cargo xtask count [MODEL.tflite|MODEL.pte ...] [--cpu LEVEL] [--peer LIBRARY] [-
 cargo xtask replay BASE|--claimed [--head BINARY] [--sample N|--all] [--only TEXT] [MODEL ...]
                                     compiles models with two compilers, for targets, levels, threads, goals and GPUs in turn, and
                                     compares objects and headers byte by byte. BASE is a modelc program or a git revision
+cargo xtask docs [--out DIR] [--repository URL]
+                                    builds the documentation as a site in target/docs, by mdBook; links to files that are no pages
+                                    lead to the repository at URL
 cargo xtask shaders MODEL ... [--vk-profile PROFILE] [--all] [--each]
                                     asks a driver (Mesa's RADV, no GPU needed) what it makes of the kernels that models
                                     give to a GPU: all operators with --all, a row a kernel with --each
@@ -47,6 +50,7 @@ fn run(arguments: &[String]) -> Outcome {
         "peers" => peers::run(rest),
         "count" => count::run(rest),
         "replay" => replay::run(rest),
+        "docs" => docs::run(rest),
         "shaders" => shaders::run(rest),
         "emulate" => emulate::emulate(rest),
         "help" | "--help" | "-h" => {

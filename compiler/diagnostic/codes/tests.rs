@@ -1,5 +1,6 @@
 //! The registry: numbers, sentences, the page made from it, and a check that all its codes are used.
 
+use super::examples::examples;
 use super::{CODES, Code};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,12 @@ fn page() -> String {
          | code | kind | meaning | what to do |\n|---|---|---|---|\n",
     );
     for (_, code) in CODES {
-        let _ = writeln!(text, "| {code} | {} | {} | {} |", code.kind().name(), code.meaning(), code.remedy());
+        let anchor = code.to_string().to_lowercase();
+        let _ = writeln!(text, "| [{code}](#{anchor}) | {} | {} | {} |", code.kind().name(), code.meaning(), code.remedy());
+    }
+    text += "\n## Examples\n\nWhat modelc prints, for one case of each code. Other cases have other words.\n";
+    for (code, example) in examples() {
+        let _ = write!(text, "\n### {code}\n\n```\n{example}\n```\n");
     }
     text
 }
@@ -54,11 +60,16 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-fn every_code_is_used() {
+/// The text of each source of the compiler.
+pub fn compiler() -> Vec<String> {
     let mut paths = Vec::new();
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("compiler"), &mut paths);
-    let text: String = paths.iter().map(|path| std::fs::read_to_string(path).expect("the file can be read")).collect();
+    paths.iter().map(|path| std::fs::read_to_string(path).expect("the file can be read")).collect()
+}
+
+#[test]
+fn every_code_is_used() {
+    let text = compiler().concat();
     let is_used = |name: &str| {
         text.match_indices(&format!("codes::{name}"))
             .any(|(at, found)| !text[at + found.len()..].starts_with(|next: char| next.is_alphanumeric() || next == '_'))
