@@ -3,7 +3,7 @@
 //! multiplied in pairs.
 
 use super::cuts::{Cut, Cuts, Width};
-use super::depthwise_in_place::Columns;
+use super::depthwise_columns::Columns;
 use super::filling::{Filled, Stored};
 use super::form::Form;
 use super::geometry::Contraction;

@@ -6,6 +6,7 @@ pub mod blocks;
 pub mod choice;
 pub mod cuts;
 pub mod depthwise;
+mod depthwise_columns;
 mod depthwise_in_16_bits;
 mod depthwise_in_place;
 mod depthwise_rows;
