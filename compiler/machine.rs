@@ -175,6 +175,11 @@ impl Machine {
         matches!(self.registers, Registers::Vectors(_))
     }
 
+    /// Returns true if products of bytes take words apart first, into halves.
+    pub fn takes_words_apart(&self) -> bool {
+        matches!(self.registers, Registers::Words(_)) && self.dot == DotProduct::Signed8
+    }
+
     /// Returns the bytes of a vector.
     pub fn vector_bytes(&self) -> u16 {
         self.vector_bits / 8

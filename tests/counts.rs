@@ -1,4 +1,4 @@
-//! Executed instructions of code for aarch64, held to the recorded ones: see `cargo xtask count`.
+//! Executed instructions of code for aarch64 and Cortex-M, held to the recorded ones: see `cargo xtask count`.
 
 mod support;
 
@@ -8,7 +8,7 @@ use xtask::count::table::{Row, differences};
 use xtask::count::{Session, TOLERANCE, missing, model, recorded};
 
 /// Tools that counting needs.
-const TOOLS: Needs = Needs::Tool("emulator and compilers that count for aarch64", || missing().is_empty());
+const TOOLS: Needs = Needs::Tool("emulators and compilers that count", || missing().is_empty());
 
 /// Models of more instructions are left to `cargo xtask count`: emulating them takes seconds.
 const MOST: u64 = 30_000_000;

@@ -140,47 +140,97 @@ kernel @matmul_i8(input: input i8[16] align 1, weights: input i8[64] align 64, i
     yield %12
   }
 }
-; cortex-m4f: products of signed bytes in fours, 2 pixels x 2 channels at a time, unrolled 1 times, staged rows
-kernel @matmul_i8(input: input i8[16] align 1, weights: input i8[64] align 64, initial: input i32[8] align 64, ring: scratch i8[32] align 64, output0: output i32[16] align 4) {
-  for %4 in 0..32 step 4 {
-    store ring[%4], 3: i8x4
-  }
-  %75: i64 = for %14 in 0..1 step 1 carry %15 = 0 {
-    %17: i64 = add %14, 1
-    %18: i64 = signed_max %15, %14
-    for %20 in %18..%17 step 1 {
-      %23: i64 = mul %20, 16
-      for %26 in 0..16 step 4 {
-        %27: i64 = add %23, %26
-        %28: i8x4 = load input[%27]
-        store ring[%26], %28
+; cortex-m4f: products of bytes in even and odd pairs, 2 pixels x 2 channels at a time, unrolled 2 times, staged rows
+kernel @matmul_i8(input: input i8[16] align 1, weights: input i8[64] align 64, initial: input i32[8] align 64, ring: scratch i16[16] align 64, output0: output i32[16] align 4) {
+  %114: i64 = for %9 in 0..1 step 1 carry %10 = 0 {
+    %12: i64 = add %9, 1
+    %13: i64 = signed_max %10, %9
+    for %15 in %13..%12 step 1 {
+      %18: i64 = mul %15, 16
+      for %21 in 0..16 step 4 {
+        %22: i64 = add %18, %21
+        %23: i8x4 = load input[%22]
+        %24: i16x4 = sign_extend %23
+        %25: i16x4 = shuffle %24, %24 [0, 2, 1, 3]
+        store ring[%21], %25
       }
     }
-    %31: i64 = mul %14, 2
-    for %35 in 0..8 step 2 {
-      %41: i64 = mul %35, 8
-      %46: i32 = load initial[%35]
-      %47: i32 = load initial[%35 + 1]
-      %66: i32, %67: i32, %68: i32, %69: i32 = for %50 in 0..8 step 4 carry %51 = %46, %52 = %47, %53 = %46, %54 = %47 {
-        %56: i64 = mul %50, 2
-        %57: i64 = add %41, %56
-        %58: i8x4 = load_splat_group ring[%50] group 4
-        %59: i8x4 = load_splat_group ring[%50 + 8] group 4
-        %60: i8x4 = load weights[%57]
-        %61: i32 = dot_signed8 %51, %58, %60
-        %62: i32 = dot_signed8 %53, %59, %60
-        %63: i8x4 = load weights[%57 + 4]
-        %64: i32 = dot_signed8 %52, %58, %63
-        %65: i32 = dot_signed8 %54, %59, %63
-        yield %61, %64, %62, %65
-      }
-      %71: i64 = mul %31, 8
-      %72: i64 = add %71, %35
-      %73: i32x2 = join %66, %67
-      %74: i32x2 = join %68, %69
-      store output0[%72], %73
-      store output0[%72 + 8], %74
+    %28: i64 = mul %9, 2
+    for %32 in 0..8 step 2 {
+      %38: i64 = mul %32, 8
+      %43: i32 = load initial[%32]
+      %44: i32 = load initial[%32 + 1]
+      %45: i8x4 = load weights[%38]
+      %46: i16x4 = sign_extend %45
+      %47: i16x4 = shuffle %46, %46 [0, 2, 1, 3]
+      %48: i8x4 = load weights[%38 + 4]
+      %49: i16x4 = sign_extend %48
+      %50: i16x4 = shuffle %49, %49 [0, 2, 1, 3]
+      %51: i16x4 = load_splat_group ring[0] group 4
+      %52: i16x2 = shuffle %51, %51 [0, 1]
+      %53: i16x2 = shuffle %47, %47 [0, 1]
+      %54: i32 = dot_signed16 %43, %52, %53
+      %55: i16x2 = shuffle %51, %51 [2, 3]
+      %56: i16x2 = shuffle %47, %47 [2, 3]
+      %57: i32 = dot_signed16 %54, %55, %56
+      %58: i16x2 = shuffle %51, %51 [0, 1]
+      %59: i16x2 = shuffle %50, %50 [0, 1]
+      %60: i32 = dot_signed16 %44, %58, %59
+      %61: i16x2 = shuffle %51, %51 [2, 3]
+      %62: i16x2 = shuffle %50, %50 [2, 3]
+      %63: i32 = dot_signed16 %60, %61, %62
+      %64: i16x4 = load_splat_group ring[8] group 4
+      %65: i16x2 = shuffle %64, %64 [0, 1]
+      %66: i16x2 = shuffle %47, %47 [0, 1]
+      %67: i32 = dot_signed16 %43, %65, %66
+      %68: i16x2 = shuffle %64, %64 [2, 3]
+      %69: i16x2 = shuffle %47, %47 [2, 3]
+      %70: i32 = dot_signed16 %67, %68, %69
+      %71: i16x2 = shuffle %64, %64 [0, 1]
+      %72: i16x2 = shuffle %50, %50 [0, 1]
+      %73: i32 = dot_signed16 %44, %71, %72
+      %74: i16x2 = shuffle %64, %64 [2, 3]
+      %75: i16x2 = shuffle %50, %50 [2, 3]
+      %76: i32 = dot_signed16 %73, %74, %75
+      %77: i8x4 = load weights[%38 + 8]
+      %78: i16x4 = sign_extend %77
+      %79: i16x4 = shuffle %78, %78 [0, 2, 1, 3]
+      %80: i8x4 = load weights[%38 + 12]
+      %81: i16x4 = sign_extend %80
+      %82: i16x4 = shuffle %81, %81 [0, 2, 1, 3]
+      %83: i16x4 = load_splat_group ring[4] group 4
+      %84: i16x2 = shuffle %83, %83 [0, 1]
+      %85: i16x2 = shuffle %79, %79 [0, 1]
+      %86: i32 = dot_signed16 %57, %84, %85
+      %87: i16x2 = shuffle %83, %83 [2, 3]
+      %88: i16x2 = shuffle %79, %79 [2, 3]
+      %89: i32 = dot_signed16 %86, %87, %88
+      %90: i16x2 = shuffle %83, %83 [0, 1]
+      %91: i16x2 = shuffle %82, %82 [0, 1]
+      %92: i32 = dot_signed16 %63, %90, %91
+      %93: i16x2 = shuffle %83, %83 [2, 3]
+      %94: i16x2 = shuffle %82, %82 [2, 3]
+      %95: i32 = dot_signed16 %92, %93, %94
+      %96: i16x4 = load_splat_group ring[12] group 4
+      %97: i16x2 = shuffle %96, %96 [0, 1]
+      %98: i16x2 = shuffle %79, %79 [0, 1]
+      %99: i32 = dot_signed16 %70, %97, %98
+      %100: i16x2 = shuffle %96, %96 [2, 3]
+      %101: i16x2 = shuffle %79, %79 [2, 3]
+      %102: i32 = dot_signed16 %99, %100, %101
+      %103: i16x2 = shuffle %96, %96 [0, 1]
+      %104: i16x2 = shuffle %82, %82 [0, 1]
+      %105: i32 = dot_signed16 %76, %103, %104
+      %106: i16x2 = shuffle %96, %96 [2, 3]
+      %107: i16x2 = shuffle %82, %82 [2, 3]
+      %108: i32 = dot_signed16 %105, %106, %107
+      %110: i64 = mul %28, 8
+      %111: i64 = add %110, %32
+      %112: i32x2 = join %89, %95
+      %113: i32x2 = join %102, %108
+      store output0[%111], %112
+      store output0[%111 + 8], %113
     }
-    yield %17
+    yield %12
   }
 }

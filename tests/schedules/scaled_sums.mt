@@ -93,43 +93,39 @@ kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, in
     yield %11
   }
 }
-; cortex-m4f: products of signed bytes in fours, 1 pixels x 2 channels at a time, unrolled 1 times, staged rows
-kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, initial: input i32[4] align 64, ring: scratch i8[20] align 64, operand3: input i32[4] align 4, operand4: input i8[4] align 1, output0: output i8[4] align 1) {
-  for %4 in 0..20 step 4 {
-    store ring[%4], 0: i8x4
-  }
-  %64: i64 = for %13 in 0..1 step 1 carry %14 = 0 {
-    %16: i64 = add %13, 1
-    %17: i64 = signed_max %14, %13
-    for %19 in %17..%16 step 1 {
-      %22: i64 = mul %19, 4
-      %24: i8x4 = load input[%22]
-      store ring[0], %24
-    }
-    for %29 in 0..4 step 2 {
-      %35: i64 = mul %29, 4
-      %40: i32 = load initial[%29]
-      %41: i32 = load initial[%29 + 1]
-      %42: i8x4 = load_splat_group ring[0] group 4
-      %43: i8x4 = load weights[%35]
-      %44: i32 = dot_signed8 %40, %42, %43
-      %45: i8x4 = load weights[%35 + 4]
-      %46: i32 = dot_signed8 %41, %42, %45
-      %48: i64 = mul %13, 4
-      %49: i64 = add %48, %29
-      %50: i32x2 = join %44, %46
-      %51: i32x2 = load operand3[%29]
-      %52: i8x2 = load operand4[%29]
-      %53: i32x2 = sign_extend %52
-      %54: i32x2 = rounding_doubling_high_mul %50, %51
-      %56: i32x2 = shift_right_signed %54, 31
-      %57: i32x2 = add %54, %56
-      %58: i32x2 = mul %57, %53
-      %60: i32x2 = add %58, 32
-      %62: i32x2 = shift_right_signed %60, 6
-      %63: i8x2 = narrow_signed %62
-      store output0[%49], %63
-    }
-    yield %16
+; cortex-m4f: products of signed bytes in fours, 1 pixels x 4 channels at a time, unrolled 1 times
+kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, initial: input i32[4] align 64, operand3: input i32[4] align 4, operand4: input i8[4] align 1, output0: output i8[4] align 1) {
+  %57: i64 = for %8 in 0..1 step 1 carry %9 = 0 {
+    %11: i64 = add %8, 1
+    %14: i64 = mul %8, 4
+    %26: i32 = load initial[0]
+    %27: i32 = load initial[1]
+    %28: i32 = load initial[2]
+    %29: i32 = load initial[3]
+    %30: i8x4 = load_splat_group input[%14] group 4
+    %31: i8x4 = load weights[0]
+    %32: i32 = dot_signed8 %26, %30, %31
+    %33: i8x4 = load weights[4]
+    %34: i32 = dot_signed8 %27, %30, %33
+    %35: i8x4 = load weights[8]
+    %36: i32 = dot_signed8 %28, %30, %35
+    %37: i8x4 = load weights[12]
+    %38: i32 = dot_signed8 %29, %30, %37
+    %40: i64 = mul %8, 4
+    %41: i32x2 = join %32, %34
+    %42: i32x2 = join %36, %38
+    %43: i32x4 = join %41, %42
+    %44: i32x4 = load operand3[0]
+    %45: i8x4 = load operand4[0]
+    %46: i32x4 = sign_extend %45
+    %47: i32x4 = rounding_doubling_high_mul %43, %44
+    %49: i32x4 = shift_right_signed %47, 31
+    %50: i32x4 = add %47, %49
+    %51: i32x4 = mul %50, %46
+    %53: i32x4 = add %51, 32
+    %55: i32x4 = shift_right_signed %53, 6
+    %56: i8x4 = narrow_signed %55
+    store output0[%40], %56
+    yield %11
   }
 }

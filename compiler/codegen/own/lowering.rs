@@ -9,7 +9,7 @@ use crate::codegen::CodegenError;
 use crate::codegen::fold::used_once;
 use crate::kernel::indices::Indices;
 use crate::kernel::verify::is_toward_zero;
-use crate::kernel::{Inst, Kernel, Region, Type, Value};
+use crate::kernel::{Buffer, Inst, Kernel, Region, Type, Value};
 use cranelift_entity::{EntityRef, EntitySet};
 use regalloc2::{RegClass, VReg};
 use rustc_hash::FxHashMap;
@@ -99,6 +99,9 @@ pub trait Select: Sized {
     fn store(lowering: &mut Lowering<'_, Self>, inst: &Inst) -> Result<(), CodegenError>;
 }
 
+/// A load: its block, the buffer, index and offset, lanes, type, and how it is held.
+pub(super) type LoadKey = (Block, Buffer, (Value, i64), u16, Type, [bool; 2]);
+
 /// The state of lowering one kernel.
 pub struct Lowering<'a, S: Select> {
     /// The kernel.
@@ -113,6 +116,8 @@ pub struct Lowering<'a, S: Select> {
     pub constants: FxHashMap<Value, u64>,
     /// Where each buffer begins.
     pub bases: Vec<(Base, i32)>,
+    /// Results of loads, by what is loaded, where nothing has been stored since that they may see.
+    pub(super) loads: FxHashMap<LoadKey, S::Held>,
     /// Values that are used once.
     used_once: EntitySet<Value>,
     values: Vec<Option<S::Held>>,
@@ -159,6 +164,7 @@ impl<'a, S: Select> Lowering<'a, S> {
             block: entry,
             constants: FxHashMap::default(),
             bases: vec![],
+            loads: FxHashMap::default(),
             used_once: used_once(kernel),
             values: vec![None; kernel.types.len()],
             indices: Indices::of(kernel, MOST_TERMS),

@@ -38,9 +38,7 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
         code.half(short);
         return Ok(());
     }
-    let size = moved.bytes.trailing_zeros();
-    let signed = u32::from(moved.signed && moved.bytes < 4 && !moved.store);
-    let word = 0xF800_0000 | signed << 24 | size << 21 | u32::from(!moved.store) << 20 | u32::from(register) << 12;
+    let word = single_word(moved, register);
     code.word(match place {
         Place::Near(base, displacement @ 0..4096) => word | 1 << 23 | u32::from(base) << 16 | displacement as u32,
         Place::Near(base, displacement @ -255..0) => word | u32::from(base) << 16 | 0xC00 | displacement.unsigned_abs(),
@@ -48,6 +46,13 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
         _ => return Err(format!("{moved:?} at {place:?}")),
     });
     Ok(())
+}
+
+/// A load or a store in 32 bits, without its place.
+fn single_word(moved: Moved, register: u8) -> u32 {
+    let size = moved.bytes.trailing_zeros();
+    let signed = u32::from(moved.signed && moved.bytes < 4 && !moved.store);
+    0xF800_0000 | signed << 24 | size << 21 | u32::from(!moved.store) << 20 | u32::from(register) << 12
 }
 
 /// The 16 bits of a load or a store, where there are such.
@@ -101,4 +106,43 @@ pub(super) fn access_float(store: bool, register: u8, place: Place, code: &mut A
         }
         _ => Err(format!("a float at {place:?}")),
     }
+}
+
+/// True if a load or a store, or that of a pair, moves its base on by a number of bytes.
+pub(super) fn steps(by: i32, is_of_pair: bool) -> bool {
+    if is_of_pair { by % 4 == 0 && (0..1024).contains(&by) } else { (0..256).contains(&by) }
+}
+
+/// Writes a load or a store of one register, or of two words, whose base moves on afterwards.
+///
+/// # Errors
+/// When there is no such instruction.
+pub(super) fn access_and_step(moved: Moved, registers: &[u8], (base, by): (u8, i32), code: &mut Assembler) -> Result<(), String> {
+    let base = u32::from(base) << 16;
+    match *registers {
+        [register] if steps(by, false) => code.word(single_word(moved, register) | base | 0xB00 | by as u32),
+        [low, high] if steps(by, true) => code.word(pair_word(moved.store, low, high) | 0x00A0_0000 | base | by as u32 / 4),
+        _ => return Err(format!("{moved:?} of {registers:?}, and {by} bytes further on")),
+    }
+    Ok(())
+}
+
+/// Writes a load or a store of two words.
+///
+/// # Errors
+/// When there is no such instruction.
+pub(super) fn access_pair(store: bool, [low, high]: [u8; 2], place: Place, code: &mut Assembler) -> Result<(), String> {
+    match place {
+        Place::Near(base, displacement) if float_reaches(displacement.into()) => {
+            let up = u32::from(displacement >= 0) << 23;
+            code.word(pair_word(store, low, high) | 0x0100_0000 | up | u32::from(base) << 16 | (displacement.unsigned_abs() / 4));
+            Ok(())
+        }
+        _ => Err(format!("two words at {place:?}")),
+    }
+}
+
+/// LDRD or STRD, without its place.
+fn pair_word(store: bool, low: u8, high: u8) -> u32 {
+    0xE840_0000 | u32::from(!store) << 20 | u32::from(low) << 12 | u32::from(high) << 8
 }

@@ -3,7 +3,10 @@
 use super::fuse::fuse;
 use super::listing::text;
 use super::lowering::Thumb;
+use super::pairs::pair_words;
+use super::pointers::step_pointers;
 use super::set::{Thumb2, has_dsp};
+use super::steps::step_by_access;
 use crate::codegen::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
 use crate::codegen::{Code, CodegenError, index};
 use crate::kernel::passes::DEAD;
@@ -37,6 +40,11 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     let mut uses = count_uses(&function);
     sweep(&mut function, &mut uses);
     fuse(&mut function, &uses, has_dsp(machine));
+    step_pointers(&mut function);
+    pair_words(&mut function);
+    step_by_access(&mut function);
+    let mut uses = count_uses(&function);
+    sweep(&mut function, &mut uses);
     move_numbers(&mut function, most_in_loop);
     assemble(&Thumb2::new(machine), &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
 }

@@ -1,6 +1,6 @@
 //! Instructions with allocated registers to halfwords: each operand in its field.
 
-use super::access::{Moved, Place, access, access_float};
+use super::access::{Moved, Place, access, access_and_step, access_float, access_pair};
 use super::encode::{Assembler, Flags, Operand, modified, single};
 use super::frame::Frame;
 use super::inst::{Arg, Inst, Op};
@@ -29,6 +29,17 @@ impl Emitter<'_> {
             Op::LoadAddress => self.address(inst, at)?,
             Op::Load(bytes, signed) => self.moved(inst, at, Moved { bytes, store: false, signed })?,
             Op::Store(bytes) => self.moved(inst, at, Moved { bytes, store: true, signed: false })?,
+            Op::LoadWord | Op::StoreWord => {
+                if let Some(moved) = inst.moved() {
+                    self.moved(inst, at, moved)?;
+                }
+            }
+            Op::LoadPair => access_pair(false, [general(at, 0)?, general(at, 1)?], self.memory(inst, at)?, self.code)?,
+            Op::StorePair => {
+                let last = at.len().saturating_sub(1);
+                access_pair(true, [general(at, last.saturating_sub(1))?, general(at, last)?], self.memory(inst, at)?, self.code)?;
+            }
+            Op::Step(moved, by) => self.step(moved, by, at)?,
             Op::LoadFloat => {
                 let place = self.memory(inst, at)?;
                 access_float(false, float(at, 0)?, place, self.code)?;
@@ -168,6 +179,15 @@ impl Emitter<'_> {
         let place = self.memory(inst, at)?;
         let which = if moved.store { at.len().saturating_sub(1) } else { 0 };
         access(moved, general(at, which)?, place, self.code)
+    }
+
+    /// The base that moves on stands beside what it was, which is the same register, behind what is loaded or before what is stored.
+    fn step(&mut self, moved: Moved, by: i32, at: &[PReg]) -> Result<(), String> {
+        let registers: Vec<u8> = (0..at.len()).map(|i| general(at, i)).collect::<Result<_, _>>()?;
+        match (moved.store, &registers[..]) {
+            (false, [values @ .., base, _]) | (true, [base, _, values @ ..]) => access_and_step(moved, values, (*base, by), self.code),
+            _ => Err("an access without a base".into()),
+        }
     }
 
     fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! Instructions over virtual registers: what the lowering writes, and what of it the register allocator reads.
 
+use super::access::{Moved, float_reaches, reaches};
 use super::encode::Flags;
 use super::registers::{GENERAL, LR, SAVED_SINGLES, SINGLE};
 use super::rows::Row;
@@ -43,6 +44,16 @@ pub(super) enum Op {
     Load(u32, bool),
     /// memory, use: so many bytes.
     Store(u32),
+    /// def, memory: four bytes at a multiple of four.
+    LoadWord,
+    /// memory, use: four bytes at a multiple of four.
+    StoreWord,
+    /// two defs, memory: two words at a multiple of four.
+    LoadPair,
+    /// memory, two uses: two words at a multiple of four.
+    StorePair,
+    /// A load or a store at a register that moves on by so many bytes. Values loaded, the register, what it holds before, values stored.
+    Step(Moved, i32),
     /// def, memory: a float.
     LoadFloat,
     /// memory, use: a float.
@@ -78,6 +89,48 @@ pub(super) struct Inst {
     pub args: Vec<Arg>,
 }
 
+impl Inst {
+    /// The memory that it reads or writes.
+    pub fn accessed(&self) -> Option<&Address> {
+        if self.op == Op::LoadAddress {
+            return None;
+        }
+        self.args.iter().find_map(|arg| if let Arg::Memory(address) = arg { Some(address) } else { None })
+    }
+
+    /// Accesses another place.
+    pub fn access(&mut self, place: Address) {
+        for arg in &mut self.args {
+            if let Arg::Memory(address) = arg {
+                *address = place;
+            }
+        }
+    }
+
+    /// A word, or the part of one, that a load or a store of general-purpose registers moves, perhaps twice.
+    pub fn moved(&self) -> Option<Moved> {
+        let (bytes, store, signed) = match self.op {
+            Op::Load(bytes, signed) => (bytes, false, signed),
+            Op::Store(bytes) => (bytes, true, false),
+            Op::LoadWord | Op::LoadPair => (4, false, false),
+            Op::StoreWord | Op::StorePair => (4, true, false),
+            _ => return None,
+        };
+        Some(Moved { bytes, store, signed })
+    }
+
+    /// True if it moves two words.
+    pub fn is_of_pair(&self) -> bool {
+        matches!(self.op, Op::LoadPair | Op::StorePair)
+    }
+
+    /// True if it reaches a number of bytes from a register.
+    pub fn reaches(&self, displacement: i32) -> bool {
+        let is_near = matches!(self.op, Op::LoadFloat | Op::StoreFloat) || self.is_of_pair();
+        if is_near { float_reaches(displacement.into()) } else { reaches(displacement.into()) }
+    }
+}
+
 impl Instruction for Inst {
     /// In the order of the operands; of memory, base and index.
     fn operands(&self, list: &mut Vec<Operand>) {
@@ -108,7 +161,7 @@ impl Instruction for Inst {
             Op::Jump => Flow::Jump,
             Op::CompareBranch(_) => Flow::Branch,
             Op::Return(_) | Op::ReturnWith => Flow::Return,
-            Op::Parameters | Op::Call(_) => Flow::Straight { pure: false },
+            Op::Parameters | Op::Call(_) | Op::Step(Moved { store: true, .. }, _) => Flow::Straight { pure: false },
             Op::Row(row) => Flow::Straight { pure: row.pure },
             _ => Flow::Straight { pure: matches!(self.args.first(), Some(Arg::Def(_) | Arg::EarlyDef(_))) },
         }

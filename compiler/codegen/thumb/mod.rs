@@ -13,11 +13,15 @@ mod listing;
 mod lowering;
 mod number;
 mod ops;
+mod pairs;
+mod pointers;
 mod registers;
+mod rounds;
 mod rows;
 mod select;
 mod set;
 mod spill;
+mod steps;
 mod words;
 
 #[cfg(test)]

@@ -69,6 +69,14 @@ impl Words for Lowering<'_> {
         self.emit(Op::Store(bytes), vec![Arg::Memory(address), Arg::Use(word)]);
     }
 
+    fn load_aligned(&mut self, address: Address) -> VReg {
+        self.defined(Op::LoadWord, &[Arg::Memory(address)])
+    }
+
+    fn store_aligned(&mut self, address: Address, word: VReg) {
+        self.emit(Op::StoreWord, vec![Arg::Memory(address), Arg::Use(word)]);
+    }
+
     fn load_float(&mut self, address: Address) -> VReg {
         let result = self.register(SINGLE);
         self.emit(Op::LoadFloat, vec![Arg::Def(result), Arg::Memory(address)]);

@@ -13,6 +13,7 @@ use super::needs;
 use super::packing;
 use super::panels::{Extents, Panels};
 use super::places::{Image, RowPlace};
+use super::register_tile::words;
 use super::staged_rows;
 use super::staging::{Ring, Staging};
 use super::strips::Strips;
@@ -108,7 +109,11 @@ impl<'a> DepthwiseSchedule<'a> {
         if self.cx.goal == Goal::Size {
             return 1;
         }
-        let most = if self.form == Form::Float && self.cx.machine.sums_in_place { self.float_pixels() } else { INTEGER_PIXELS };
+        let most = match words(self.cx.machine) {
+            _ if self.form == Form::Float && self.cx.machine.sums_in_place => self.float_pixels(),
+            Some(words) if self.form != Form::Float => words.tile.pixels,
+            _ => INTEGER_PIXELS,
+        };
         let (width, together) = (self.work.output_size[1].max(1), self.side_by_side());
         let pixels = width.div_ceil(width.div_ceil(most));
         // The rest of a number that is not a multiple would be computed pixel by pixel.

@@ -13,7 +13,7 @@ use super::joined_rows;
 use super::needs::{keeps_rows, overwritten_by_rows};
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
-use super::register_tile::{TILES_AT_ONCE, Tile, choose_tile, joins_rests, lanes_of, loads_part, names_elements};
+use super::register_tile::{TILES_AT_ONCE, Tile, choose_tile, joins_rests, lanes_of, loads_part, names_elements, words};
 use super::staging::Staging;
 use super::strips::{NARROWEST, Strips};
 use super::weights::Weights;
@@ -236,7 +236,10 @@ impl<'a> DirectSchedule<'a> {
             panels = panels.widened_by_products(self.cx.machine);
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
-        let unroll = unroll(&self.cx, chunk.unwrap_or(panels.padded()) / step, self.form);
+        let groups = chunk.unwrap_or(panels.padded()) / step;
+        let alone = words(self.cx.machine).filter(|_| self.tile.pixels == 1).map_or(1, |words| words.unroll_alone);
+        let unroll = unroll(&self.cx, groups, self.form);
+        let unroll = if unroll > 1 && groups.is_multiple_of(alone) { unroll.max(alone) } else { unroll };
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, filled: 0, unroll, chunk }
@@ -344,7 +347,9 @@ fn largest_share(weights: &[u64], threads: u64) -> u64 {
 fn reads_bytes_in_place(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
     let are_alike = form.is_of_bytes() && work.element.is_signed_integer() == form.is_signed();
     let are_whole = work.is_pointwise() && (work.channels / work.groups).is_multiple_of(form.group());
-    cx.machine.by_element && are_alike && are_whole && !work.open
+    // A single pixel's operands are shared by its output channels alone: taking them apart again costs less than a copy.
+    let takes = cx.machine.by_element || cx.machine.takes_words_apart() && work.pixels() == 1 && work.matrices.is_empty();
+    takes && are_alike && are_whole && !work.open
 }
 
 /// Returns the input and the output of a product of pixels, if staging its rows lets the output overwrite the input.
@@ -435,7 +440,9 @@ pub(super) fn unrolled_segments(cx: &Context<'_>) -> u64 {
 pub(super) fn unroll(cx: &Context<'_>, groups: u64, form: Form) -> u64 {
     let products = form.products();
     if !cx.writes_out() {
-        return 1;
+        let of_words =
+            words(cx.machine).filter(|words| cx.goal == Goal::Speed && !form.is_of_floats() && groups.is_multiple_of(words.unroll));
+        return of_words.map_or(1, |words| words.unroll);
     }
     let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= 5;
     let counts: &[u64] = match form {

@@ -31,6 +31,11 @@ pub enum Form {
         /// `true` for the layout of [`Self::Signed8`].
         signed: bool,
     },
+    /// Even and odd pairs like these, where an instruction takes the even and the odd bytes of a word apart: weights are bytes, and both pairs add to one sum.
+    Apart {
+        /// As [`Self::Signed8`].
+        signed: bool,
+    },
     /// Binary32.
     Float,
     /// Binary32, with two or four neighbours of k in adjacent lanes, if the output channels alone do not fill a vector. Each neighbour has its
@@ -47,7 +52,7 @@ impl std::fmt::Display for Form {
             Self::Signed8 => "signed bytes in fours",
             Self::In16Bits { .. } => "bytes added in 16 bits",
             Self::Neighbours { .. } => "bytes in neighbouring pairs",
-            Self::EvenAndOdd { .. } => "bytes in even and odd pairs",
+            Self::EvenAndOdd { .. } | Self::Apart { .. } => "bytes in even and odd pairs",
             Self::Float => "floats",
             Self::Floats(2) => "floats in pairs",
             Self::Floats(_) => "floats in fours",
@@ -86,7 +91,7 @@ impl Form {
 
     /// Tests whether groups of four bytes are multiplied as pairs of 16 bits.
     pub fn is_widened(self) -> bool {
-        matches!(self, Self::Neighbours { .. } | Self::EvenAndOdd { .. })
+        matches!(self, Self::Neighbours { .. } | Self::EvenAndOdd { .. } | Self::Apart { .. })
     }
 
     /// Tests whether products are of 16-bit pairs.
@@ -101,7 +106,11 @@ impl Form {
 
     /// Tests whether bytes are held as signed numbers.
     pub fn is_signed(self) -> bool {
-        matches!(self, Self::Signed8 | Self::In16Bits { .. } | Self::Neighbours { signed: true } | Self::EvenAndOdd { signed: true })
+        match self {
+            Self::Signed8 | Self::In16Bits { .. } => true,
+            Self::Neighbours { signed } | Self::EvenAndOdd { signed } | Self::Apart { signed } => signed,
+            _ => false,
+        }
     }
 
     /// Returns the value of a padded tap: the zero point of an input of a type, in this form.
@@ -118,7 +127,8 @@ impl Form {
     pub fn group(self) -> u64 {
         match self {
             Self::Signed16 => 2,
-            Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. } | Self::Neighbours { .. } | Self::EvenAndOdd { .. } => 4,
+            Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. } => 4,
+            Self::Neighbours { .. } | Self::EvenAndOdd { .. } | Self::Apart { .. } => 4,
             Self::Float => 1,
             Self::Floats(count) => count,
         }
@@ -131,6 +141,11 @@ impl Form {
             Self::Floats(count) => count,
             _ => 1,
         }
+    }
+
+    /// True if tables count in fours where segments start, so that loads of words are known to be at multiples of their size.
+    pub fn starts_in_fours(self) -> bool {
+        matches!(self, Self::Apart { .. })
     }
 
     /// Returns the number of consecutive vector products for a group of k.

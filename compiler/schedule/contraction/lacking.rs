@@ -37,7 +37,7 @@ impl Lowering<'_> {
                 Segments::Table(table) => {
                     let (start, end) = (b.index(0), b.index(extents.segments() as i64));
                     b.for_carry(start, end, 1, &[zero], |b, segment, sums| {
-                        let start = b.load(*table, segment, 0, 1);
+                        let start = self.start_of(b, *table, segment);
                         let start = b.add(start, offset);
                         vec![run.add(b, start, sums[0])]
                     })[0]
@@ -68,7 +68,8 @@ impl Run {
         let bytes = u64::from(machine.vector_bytes());
         // Products of bytes add four elements, products of 16 bits two.
         let group = if form.is_of_bytes() { 4 } else { 2 };
-        let lanes = elements.next_power_of_two().clamp(4, bytes * group / 4);
+        let most = bytes * group / 4;
+        let lanes = elements.next_power_of_two().clamp(most.min(4), most);
         Self { buffer, raw, elements, form, lanes, group, by }
     }
 

@@ -508,6 +508,7 @@ impl<'a> Lowering<'a> {
             b.for_range(0, taps, 1, |b, tap| {
                 let start = b.scale_index(tap, self.tap_step(), 0);
                 let start = b.add(start, row);
+                let start = if self.schedule.form.starts_in_fours() { b.shift(BinaryOp::ShiftRightUnsigned, start, 2) } else { start };
                 b.store(table, tap, number as i64 * taps, start);
             });
         }

@@ -4,7 +4,7 @@ use super::form::Form;
 use super::geometry::Contraction;
 use super::strips::{COMMON, NARROWEST};
 use super::weights::Weights;
-use crate::machine::{DotProduct, Machine};
+use crate::machine::{DotProduct, Machine, Registers};
 use crate::schedule::context::{Context, Goal};
 
 /// Number of vectors with sums in a tile; each has two registers. The remaining registers of 32 are for operands, weights and intermediate
@@ -32,7 +32,9 @@ pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_b
     let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
     if !machine.has_vector_registers() {
         let pixels = if cx.goal == Goal::Size { 1 } else { width.min(2) };
-        return Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };
+        let tile = Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };
+        let of_words = words(machine).filter(|_| cx.goal == Goal::Speed && !form.is_of_floats());
+        return of_words.map_or(tile, |words| words.tile(tile, (width, outputs), in_blocks));
     }
     if cx.goal == Goal::Size {
         return small_tile(outputs.max(NARROWEST).div_ceil(lanes), width);
@@ -62,6 +64,37 @@ pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_b
         _ => 2,
     };
     Tile { pixels: pixels.min(width), vectors }
+}
+
+/// Tiles of machines of words that have so many registers.
+pub(super) struct Words {
+    registers: u16,
+    /// Pixels and output channels.
+    pub tile: Tile,
+    /// Output channels of a single pixel.
+    alone: u64,
+    /// Groups of k in a round of the innermost loop, whose end takes as long as two or three products.
+    pub unroll: u64,
+    /// Such groups of a single pixel, of which each has fewer products.
+    pub unroll_alone: u64,
+}
+
+/// Tile of fourteen registers: six hold sums, four the weights and two the pixel's operands of a step, and two are pointers.
+const WORDS: [Words; 1] = [Words { registers: 14, tile: Tile { pixels: 3, vectors: 2 }, alone: 4, unroll: 2, unroll_alone: 4 }];
+
+/// The tiles of a machine of words, if products share more than two pixels and two channels have.
+pub(super) fn words(machine: &Machine) -> Option<&'static Words> {
+    WORDS.iter().find(|words| machine.registers == Registers::Words(words.registers))
+}
+
+impl Words {
+    /// The tile for rows of this width, beside the one that has two of all. `in_blocks` says that panels are those of more pixels.
+    fn tile(&self, two: Tile, (width, outputs): (u64, u64), in_blocks: bool) -> Tile {
+        match width {
+            1 if !in_blocks => Tile { vectors: self.alone.min(outputs.max(NARROWEST).next_power_of_two()), ..two },
+            _ => Tile { pixels: self.tile.pixels.min(width), vectors: self.tile.vectors },
+        }
+    }
 }
 
 /// Tiles for machines that compute many at the same time, those with the fewest loads for a product first.

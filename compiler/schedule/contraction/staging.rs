@@ -21,7 +21,7 @@ use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
 /// Elements of a chunk: little memory, and enough products to make up for a loop around them.
-const CHUNK: u64 = 256;
+pub(super) const CHUNK: u64 = 256;
 
 /// Maximum elements of the rings. No model needs more, but windows and padding may exceed the input by far.
 const MOST_ELEMENTS: u128 = 1 << 32;
@@ -132,7 +132,8 @@ impl Staging {
             repeat,
             chunk,
             spread: None,
-            slack: 16,
+            // Words that are taken apart are whole.
+            slack: if matches!(form, Form::Apart { .. }) { 0 } else { 16 },
             vector_bytes: machine.vector_bytes(),
             turned: machine.turned_lanes(contraction.element.bits() / 8),
         })
@@ -141,7 +142,7 @@ impl Staging {
     /// Returns the lane type of staged elements.
     pub fn lane(&self) -> Lane {
         match self.form {
-            Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } => Lane::I16,
+            Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } | Form::Apart { .. } => Lane::I16,
             Form::Unsigned8 | Form::Signed8 | Form::In16Bits { .. } => Lane::I8,
             Form::Float | Form::Floats(_) => Lane::F32,
         }
@@ -191,8 +192,11 @@ impl Staging {
         });
     }
 
-    /// Fills the whole ring with the border, once before the first row.
+    /// Fills the whole ring with the border, once before the first row, if anything of it is read.
     pub fn prepare(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring) {
+        if matches!(self.form, Form::Apart { .. }) && !contraction.is_padded() {
+            return;
+        }
         let zero = b.index(0);
         self.fill(b, contraction, ring, zero, Number::Known(self.elements() as i64));
     }
@@ -333,7 +337,7 @@ impl Staging {
             return self.spread_pixels(b, contraction, (input, ring), (from, to), elements as u64 / self.channels);
         }
         // Bytes that are reordered in groups of four come in groups of four.
-        let unit = self.spread.unwrap_or(if matches!(self.form, Form::EvenAndOdd { .. }) { 4 } else { 1 });
+        let unit = self.spread.unwrap_or(if matches!(self.form, Form::EvenAndOdd { .. } | Form::Apart { .. }) { 4 } else { 1 });
         elements.row_of(b, (lanes, 0), unit, |b, i, active| {
             let source = b.add(from, i);
             let raw = b.load_active(input, source, 0, lanes, active);
@@ -395,12 +399,21 @@ impl Staging {
                 held(b, contraction.element, self.form, raw)
             }
             Form::EvenAndOdd { .. } => {
-                let exchanged = (0..b.ty(raw).lanes).map(|lane| lane & !3 | [0, 2, 1, 3][usize::from(lane & 3)]).collect();
-                let fours = b.shuffle(raw, raw, exchanged);
+                let fours = even_and_odd(b, raw);
                 held(b, contraction.element, self.form, fours)
+            }
+            Form::Apart { .. } => {
+                let wide = held(b, contraction.element, self.form, raw);
+                even_and_odd(b, wide)
             }
         }
     }
+}
+
+/// Fours with their even elements before their odd ones.
+pub(super) fn even_and_odd(b: &mut KernelBuilder, fours: Value) -> Value {
+    let exchanged = (0..b.ty(fours).lanes).map(|lane| lane & !3 | [0, 2, 1, 3][usize::from(lane & 3)]).collect();
+    b.shuffle(fours, fours, exchanged)
 }
 
 /// Returns a byte with the sign of a form. An unsigned byte is the signed one plus 128, which flips the top bit.

@@ -2,9 +2,13 @@
 
 use super::form::Form;
 use super::geometry::Contraction;
+use super::staging::CHUNK;
 use crate::ir::ElementType;
 use crate::machine::Machine;
 use crate::schedule::elementwise::sums::SumRanges;
+
+/// Output channels from which on the elements of a single pixel are staged for them.
+const FEWEST_OUTPUTS: u64 = 32;
 
 impl Contraction {
     /// Returns the largest magnitude of an integer input minus its zero point.
@@ -67,6 +71,9 @@ impl Contraction {
     /// Returns the form of the operands on a machine that reads the same panels as all CPU levels.
     pub fn form(&self, machine: &Machine, levels: &[&Machine]) -> Form {
         let own = self.form_of_level(machine, levels);
+        if own == Form::Signed8 && self.holds_halves(machine) {
+            return Form::Apart { signed: true };
+        }
         let bytes = levels.iter().map(|level| self.form_of_level(level, levels)).find(|form| form.is_of_bytes());
         let Some(bytes) = bytes.filter(|_| own == Form::Signed16) else { return own };
         let signed = bytes.is_signed();
@@ -74,6 +81,13 @@ impl Contraction {
         // the weights.
         let apart = machine.splits_bytes && self.pixels() > 1 && self.reads_whole_fours();
         if apart { Form::EvenAndOdd { signed } } else { Form::Neighbours { signed } }
+    }
+
+    /// True if rows are staged as halves where products take bytes of words apart: enough products share each of them. A long row that is a single
+    /// pixel stays in its place.
+    fn holds_halves(&self, machine: &Machine) -> bool {
+        let is_shared = self.pixels() > 1 || self.outputs >= FEWEST_OUTPUTS && self.channels <= CHUNK;
+        machine.takes_words_apart() && is_shared && self.reads_whole_fours()
     }
 
     /// Tests whether every tap of every pixel begins at a multiple of four elements, and products read the weights as stored.

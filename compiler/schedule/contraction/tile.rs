@@ -5,9 +5,10 @@ use super::direct::{Part, unroll};
 use super::form::Form;
 use super::loops::{Lowering, Segments, TilePlace};
 use super::pairs;
-use super::register_tile::names_elements;
+use super::register_tile::{names_elements, words};
+use super::staging::even_and_odd;
 use crate::ir::ElementType;
-use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 pub(super) use crate::schedule::elementwise::lanes::join;
 use crate::schedule::elementwise::neighbours::Neighbours;
 use crate::schedule::elementwise::positions::OutputPosition;
@@ -56,7 +57,7 @@ impl Lowering<'_> {
             Segments::Table(table) => {
                 let (start, end) = (b.index(0), b.index(segments as i64));
                 sums = b.for_carry(start, end, 1, &sums, |b, segment, sums| {
-                    let row = b.load(*table, segment, 0, 1);
+                    let row = self.start_of(b, *table, segment);
                     let row = b.add(row, place.offset);
                     let skipped = b.scale_index(segment, segment_weights, 0);
                     let weights = b.add(place.weights, skipped);
@@ -72,6 +73,12 @@ impl Lowering<'_> {
         let Some(beside) = beside else { return Ok(()) };
         let sums_beside = pairs::apart(b, &sums[own..], pixels);
         self.epilogue(b, beside, &sums_beside)
+    }
+
+    /// The first element of a segment, from the table of them.
+    pub(super) fn start_of(&self, b: &mut KernelBuilder, table: Buffer, segment: Value) -> Value {
+        let start = b.load(table, segment, 0, 1);
+        if self.schedule.form.starts_in_fours() { b.scale_index(start, 4, 0) } else { start }
     }
 
     /// Writes the epilogue of a tile, for as many pixels at a time as fill a vector of results.
@@ -265,7 +272,8 @@ impl Lowering<'_> {
             };
             // Weights come first, and each pixel's operand just before its products. This takes the fewest registers if sums stay in place. If
             // a register has a pixel's operands of several groups, the operands of all pixels stay, and weights are loaded one by one.
-            if schedule.cx.machine.sums_in_place && !names_elements(schedule.cx.machine, schedule.form) {
+            let machine = schedule.cx.machine;
+            if machine.sums_in_place && !names_elements(machine, schedule.form) || words(machine).is_some_and(|_| pixels > 1) {
                 let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u, v * lanes)).collect();
                 let beside = at.beside.map(|(weights, width)| SegmentPlace { weights, width, ..at });
                 let mut pair = beside.map(|at| pairs::Weights::new(b, |b| self.weights_of(b, part, at, u, 0)));
@@ -375,11 +383,21 @@ impl Lowering<'_> {
         let (_, lanes) = at.width.vectors(self.schedule.lanes);
         let offset = part.panels.place(at.width, u * group, lane);
         let [lanes, active] = [lanes, at.width.active(lanes)].map(|lanes| (lanes * group / form.products()) as u16);
-        part.panels.load(b, (form, product), self.weights, (at.weights, offset), (lanes, active))
+        let weights = part.panels.load(b, (form, product), self.weights, (at.weights, offset), (lanes, active));
+        if matches!(form, Form::Apart { .. }) { even_and_odd(b, weights) } else { weights }
     }
 
     fn product(&self, b: &mut KernelBuilder, x: Value, w: Value, sum: Value) -> Value {
         match self.schedule.form {
+            Form::Apart { .. } => {
+                // The first halves of the fours of all lanes, then the second ones.
+                let lanes = b.ty(sum).lanes;
+                [0, 2].into_iter().fold(sum, |sum, first| {
+                    let halves = (0..2 * lanes).map(|half| half / 2 * 4 + half % 2 + first).collect::<Vec<u16>>();
+                    let [x, w] = [x, w].map(|fours| b.shuffle(fours, fours, halves.clone()));
+                    b.dot(DotOp::Signed16, sum, x, w)
+                })
+            }
             form if !form.is_of_floats() => b.dot(form.dot(), sum, x, w),
             _ if self.schedule.work.fuses(self.schedule.cx.machine) => b.fma(x, w, sum),
             _ => {

@@ -9,6 +9,7 @@
 mod by_rule;
 mod exact;
 mod floats;
+mod inert;
 mod products;
 
 use super::ranges::{Range, ranges, type_range, within};
@@ -222,7 +223,7 @@ struct Rewriter<'a> {
     fits: &'a Fits,
     requantizers: FxHashMap<Node, Requantizer>,
     offsets: Vec<i32>,
-    /// Additions of a number to a requantization that its own constant takes with it.
+    /// Additions of a number to a requantization that its own constant takes with it, and clamps that change nothing.
     merged: FxHashSet<Node>,
     /// The constants of binary32 among the inputs that are one number, or one a channel.
     floats: Vec<Option<Vec<f32>>>,
@@ -264,8 +265,8 @@ impl<'a> Rewriter<'a> {
                     let proven = self.scaled_by_factor(node, &moved).or_else(|| self.scaled_by_floats(node, &moved));
                     proven.unwrap_or_else(|| self.builder.raw(data.op, operands, data.ty))
                 }
-                _ if self.clamps_clamped(node) => self.clamp(node),
                 _ if self.merged.contains(&node) => operands[usize::from(self.numbers(data.operands[0]).is_some())],
+                _ if self.clamps_clamped(node) => self.clamp(node),
                 op => self.builder.raw(op, operands, data.ty),
             };
             moved.push(new);
@@ -451,7 +452,11 @@ impl<'a> Rewriter<'a> {
     }
 
     /// The tables of a sequence for a node, with what alone is added to that, if they take it.
-    fn plus_added(&mut self, node: Node, requantizer: Requantizer, mut tables: Vec<Vec<i32>>) -> Vec<Vec<i32>> {
+    fn plus_added(&mut self, mut node: Node, requantizer: Requantizer, mut tables: Vec<Vec<i32>>) -> Vec<Vec<i32>> {
+        for clamp in self.inert_clamps(node) {
+            self.merged.insert(clamp);
+            node = clamp;
+        }
         if let (Some((reader, number)), Some(last)) = (self.added(node), tables.last_mut())
             && let Some(constants) = last.iter().map(|&constant| requantizer.plus(constant, number)).collect()
         {

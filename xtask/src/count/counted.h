@@ -13,7 +13,11 @@
   } while (0)
 
 /* Counting begins at the first mark and ends at the second: see plugin.c. */
+#ifdef __thumb__
+#define MARK() __asm__ volatile(".inst.w 0xf3af8032" ::: "memory")
+#else
 #define MARK() __asm__ volatile("hint #50" ::: "memory")
+#endif
 
 /* Fills memory with made-up numbers: floats between -1 and 1, or any bytes. */
 static void fill(void *memory, size_t bytes, int floats)

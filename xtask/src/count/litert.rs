@@ -3,7 +3,8 @@
 //! The emulator provides the processor's features. XNNPACK identifies cores by part number, which the program reads from a substitute for
 //! `/proc/cpuinfo`.
 
-use super::program::{CROSS_COMPILER, Counter, source};
+use super::machines::MACHINES;
+use super::program::{Counter, source};
 use super::table::Counts;
 use crate::process::output;
 use std::ffi::OsStr;
@@ -59,7 +60,7 @@ impl Peer {
         let folder = counter.folder.clone();
         let (copy, program) = (folder.join(LIBRARY), folder.join("litert"));
         std::fs::copy(&library, &copy).map_err(|error| format!("{}: {error}", library.display()))?;
-        let mut command = Command::new(CROSS_COMPILER);
+        let mut command = Command::new(MACHINES[0].compiler);
         command.args(["-std=c11", "-O1", "-Wl,--allow-shlib-undefined"]).arg(source("litert.c")).arg(copy).arg("-o").arg(&program);
         output(&mut command)?;
         Ok(Self { program, folder })
@@ -74,7 +75,7 @@ impl Peer {
         let libraries = format!("LD_LIBRARY_PATH={}", self.folder.display());
         let words = [OsStr::new("-L"), system.as_os_str(), OsStr::new("-E"), OsStr::new(&libraries)];
         let program = [self.program.as_os_str(), model.as_os_str()];
-        counter.run(core.processor, &[&words[..], &program].concat())
+        counter.run((&MACHINES[0], core.processor), &[&words[..], &program].concat())
     }
 
     /// Makes the folder in which the emulator first looks for the program's files.

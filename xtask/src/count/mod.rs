@@ -1,9 +1,10 @@
-//! `cargo xtask count`: the instructions that one call of a model executes on aarch64, by class.
+//! `cargo xtask count`: the instructions that one call of a model executes on aarch64 and on Cortex-M, by class.
 //!
-//! Objects are linked with a C program that runs under `qemu-aarch64`; a plugin counts between two marks. A count is exact, and the same on
-//! every computer, but it is not a time. [`RECORD`] holds the counts of some models, with which later ones are compared.
+//! Objects are linked with a C program that runs under an emulator of programs; a plugin counts between two marks. A count is exact, and the
+//! same on every computer, but it is not a time. Each of [`machines::MACHINES`] has a record with the counts of some models, with which later ones are compared.
 
 mod litert;
+pub mod machines;
 mod program;
 pub mod table;
 
@@ -15,19 +16,13 @@ use table::{Counts, Row};
 
 const FLAGS: &str = "[MODEL.tflite|MODEL.pte ...] [--cpu LEVEL] [--peer LIBRARY] [--head BINARY]";
 
-/// The recorded counts, in the project's folder.
-pub const RECORD: &str = "tests/counts/aarch64.txt";
-
 /// Largest accepted difference from a recorded count, in thousandths.
 pub const TOLERANCE: u64 = 20;
-
-/// CPU levels, each with the oldest of the emulator's processors that has it. An instruction of another level stops the program there.
-const LEVELS: [(&str, &str); 2] = [("aarch64", "cortex-a53"), ("aarch64+dotprod", "cortex-a76")];
 
 /// Options of the command line.
 struct Options {
     models: Vec<PathBuf>,
-    levels: Vec<(&'static str, &'static str)>,
+    levels: Vec<&'static str>,
     /// LiteRT for aarch64: the library, or its folder.
     peer: Option<PathBuf>,
     /// The compiler; by default the release build of this checkout.
@@ -41,7 +36,7 @@ impl Options {
         while let Some(argument) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("`{argument}` needs a value: {FLAGS}"));
             match argument.as_str() {
-                "--cpu" => options.levels.push(level(value()?)?),
+                "--cpu" => options.levels.push(machines::level(value()?)?.1),
                 "--peer" => options.peer = Some(value()?.into()),
                 "--head" => options.head = Some(value()?.into()),
                 flag if flag.starts_with('-') => return Err(format!("`{flag}` is no option: {FLAGS}")),
@@ -49,21 +44,15 @@ impl Options {
             }
         }
         if options.levels.is_empty() {
-            options.levels = LEVELS.to_vec();
+            options.levels = machines::levels().map(|(_, level, _)| level).collect();
         }
         Ok(options)
     }
 }
 
-/// Returns a level and its processor.
-fn level(name: &str) -> Result<(&'static str, &'static str), String> {
-    let names = LEVELS.map(|(name, _)| name).join(", ");
-    LEVELS.into_iter().find(|(level, _)| *level == name).ok_or_else(|| format!("`{name}` is none of the levels {names}"))
-}
-
 /// Returns the tools for counting that are missing.
 pub fn missing() -> Vec<&'static str> {
-    program::TOOLS.into_iter().filter(|tool| process::find(tool).is_none()).collect()
+    machines::missing()
 }
 
 /// Reads the recorded counts.
@@ -71,9 +60,24 @@ pub fn missing() -> Vec<&'static str> {
 /// # Errors
 /// A message if the file cannot be read or is malformed.
 pub fn recorded() -> Result<Vec<Row>, String> {
-    let path = root().join(RECORD);
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    table::parse(&text)
+    let mut rows = vec![];
+    for machine in &machines::MACHINES {
+        let path = root().join(machine.record);
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        rows.extend(table::parse(&text)?);
+    }
+    Ok(rows)
+}
+
+/// Writes new counts into the records.
+fn bless(record: Vec<Row>, rows: Vec<Row>) -> Outcome {
+    for machine in &machines::MACHINES {
+        let is_own = |row: &&Row| machine.levels.iter().any(|(level, _)| *level == row.level);
+        let own = |rows: &[Row]| rows.iter().filter(is_own).cloned().collect();
+        let path = root().join(machine.record);
+        std::fs::write(&path, table::written(own(&record), own(&rows))).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// Returns the file of a recorded model, in the corpus or among the examples.
@@ -108,9 +112,9 @@ impl Session {
     /// # Errors
     /// A message if the model is not compiled, if its inputs are not known before it runs, or if the call fails.
     pub fn count(&self, model: &Path, level_name: &str) -> Result<Counts, String> {
-        let (level, processor) = level(level_name)?;
-        let program = self.counter.build(&self.modelc, model, level)?;
-        self.counter.run(processor, &[program.as_os_str()])
+        let (machine, level, processor) = machines::level(level_name)?;
+        let program = self.counter.build(&self.modelc, model, (machine, level))?;
+        self.counter.run((machine, processor), &[program.as_os_str()])
     }
 }
 
@@ -121,11 +125,6 @@ impl Session {
 pub fn run(arguments: &[String]) -> Outcome {
     let mut options = Options::parse(arguments)?;
     let record = recorded()?;
-    if options.models.is_empty() {
-        let mut names: Vec<&str> = record.iter().map(|row| row.model.as_str()).collect();
-        names.dedup();
-        options.models = names.into_iter().map(model).collect();
-    }
     let modelc = match options.head.take() {
         Some(program) => program,
         None => {
@@ -134,55 +133,62 @@ pub fn run(arguments: &[String]) -> Outcome {
         }
     };
     let session = Session::new(&modelc)?;
-    let (rows, mut failures) = count_all(&options, &session)?;
+    let (rows, mut failures) = count_all(&options, &session, &record)?;
     if std::env::var_os("MODELC_BLESS").is_some() {
-        let path = root().join(RECORD);
-        std::fs::write(&path, table::written(record, rows)).map_err(|error| format!("{}: {error}", path.display()))?;
+        bless(record, rows)?;
     } else {
         failures.extend(table::differences(&record, &rows, TOLERANCE));
     }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// Counts all models at all levels, and the peer's on its processors; prints each count. Returns our counts, and the failures.
-fn count_all(options: &Options, session: &Session) -> Result<(Vec<Row>, Vec<String>), String> {
+/// The models and levels that are asked for; those of the record where no model is named.
+fn wanted(options: &Options, record: &[Row]) -> Vec<(PathBuf, &'static str)> {
+    let levels = options.levels.iter().copied();
+    if !options.models.is_empty() {
+        return options.models.iter().flat_map(|model| levels.clone().map(move |level| (model.clone(), level))).collect();
+    }
+    let of_record = |row: &Row| levels.clone().find(|level| *level == row.level).map(|level| (model(&row.model), level));
+    record.iter().filter_map(of_record).collect()
+}
+
+/// Counts models at levels, and the peer's on its processors; prints each count. Gives ours, and what failed.
+fn count_all(options: &Options, session: &Session, record: &[Row]) -> Result<(Vec<Row>, Vec<String>), String> {
     let peer = options.peer.as_deref().map(|library| litert::Peer::new(&session.counter, library)).transpose()?;
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
     println!("{}", table::HEAD);
-    for model in &options.models {
+    for (model, level) in wanted(options, record) {
         let name = model.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        for &(level, _) in &options.levels {
-            let counts = match session.count(model, level) {
-                Ok(counts) => counts,
-                Err(error) => {
-                    failures.push(format!("{name} at {level}: {error}"));
-                    continue;
-                }
-            };
-            println!("{}", table::line(&name, level, &counts, None));
-            for core in peer.iter().flat_map(|_| litert::cores_of(level)) {
-                let Some(peer) = &peer else { continue };
-                match peer.count(&session.counter, model, core) {
-                    Ok(theirs) => println!("{}", table::line("  LiteRT", core.name, &theirs, Some(&counts))),
-                    Err(error) => println!("  LiteRT on {}: {error}", core.name),
-                }
+        let counts = match session.count(&model, level) {
+            Ok(counts) => counts,
+            Err(error) => {
+                failures.push(format!("{name} at {level}: {error}"));
+                continue;
             }
-            rows.push(Row { model: name.clone(), level: level.into(), counts });
+        };
+        println!("{}", table::line(&name, level, &counts, None));
+        for core in peer.iter().flat_map(|_| litert::cores_of(level)) {
+            let Some(peer) = &peer else { continue };
+            match peer.count(&session.counter, &model, core) {
+                Ok(theirs) => println!("{}", table::line("  LiteRT", core.name, &theirs, Some(&counts))),
+                Err(error) => println!("  LiteRT on {}: {error}", core.name),
+            }
         }
+        rows.push(Row { model: name, level: level.into(), counts });
     }
     Ok((rows, failures))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Options, missing, recorded, table};
+    use super::{Options, Row, missing, recorded, table};
 
     #[test]
     fn options_are_read_and_mistakes_refused() {
         let parse = |words: &[&str]| Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         let options = parse(&["m.tflite", "--cpu", "aarch64+dotprod", "--peer", "l.so"]).expect("all is well");
-        assert_eq!((options.models.len(), options.levels, options.peer.is_some()), (1, vec![("aarch64+dotprod", "cortex-a76")], true));
-        assert_eq!(parse(&[]).expect("all is well").levels.len(), 2);
+        assert_eq!((options.models.len(), options.levels, options.peer.is_some()), (1, vec!["aarch64+dotprod"], true));
+        assert_eq!(parse(&[]).expect("all is well").levels.len(), 4);
         for wrong in [&["--cpu", "x86-64-v3"][..], &["--cpu"], &["--fast"]] {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }
@@ -190,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_record_is_read_and_written_alike() {
-        let record = recorded().expect("a record");
+        let record: Vec<Row> = recorded().expect("a record").into_iter().filter(|row| row.level.starts_with("aarch64")).collect();
         let mut models: Vec<&str> = record.iter().map(|row| row.model.as_str()).collect();
         models.dedup();
         assert!(models.len() >= 10, "{models:?}");

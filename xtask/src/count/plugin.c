@@ -1,5 +1,5 @@
-/* A plugin of qemu-user that counts the A64 instructions that a program executes between two marks, by class. A mark is `hint #50`, which does
-   nothing. At the second one the counts are a line on standard error, in the order of the classes below.
+/* A plugin of qemu-user that counts the A64 instructions that a program executes between two marks, by class; with THUMB those of Thumb-2. A mark
+   is `hint #50`, which does nothing. At the second one the counts are a line on standard error, in the order of the classes below.
 
    qemu's header is in no package of Debian, so what is used of it is declared here. PLUGIN_VERSION is the version of its interface. */
 #include <stdint.h>
@@ -15,6 +15,7 @@ void qemu_plugin_register_vcpu_tb_exec_cb(block *b, void (*executed)(unsigned cp
 void qemu_plugin_register_vcpu_insn_exec_cb(instruction *i, void (*executed)(unsigned cpu, void *data), int flags, void *data);
 size_t qemu_plugin_tb_n_insns(const block *b);
 instruction *qemu_plugin_tb_get_insn(const block *b, size_t number);
+size_t qemu_plugin_insn_size(const instruction *i);
 #if PLUGIN_VERSION >= 4
 size_t qemu_plugin_insn_data(const instruction *i, void *to, size_t bytes);
 #else
@@ -26,7 +27,11 @@ EXPORTED int qemu_plugin_version = PLUGIN_VERSION;
 
 /* No register is read or written. */
 enum { NO_REGISTERS = 0 };
+#ifdef THUMB
+#define MARK 0xf3af8032u
+#else
 #define MARK 0xd503265fu
+#endif
 
 enum class { DOT, FMLA, LOAD, STORE, VECTOR, SCALAR, CLASSES };
 
@@ -36,6 +41,28 @@ typedef struct {
 
 static counts total;
 static int counting;
+
+#ifdef THUMB
+
+/* The first halfword of a word is its upper one; instructions of one halfword have zeros there. */
+static enum class class_of(uint32_t word)
+{
+  unsigned top = word >> 16, bits = word & 0xffff;
+  if (top == 0) {
+    if (bits >> 12 == 5) return (bits >> 9 & 7) >= 3 ? LOAD : STORE;
+    int is_access = bits >> 11 == 9 || (bits >= 0x6000 && bits < 0xa000) || bits >> 12 == 0xc;
+    if (is_access || (bits & 0xf600) == 0xb400) return bits & 0x0800 ? LOAD : STORE;
+    return SCALAR;
+  }
+  if ((top & 0xfe40) == 0xe800 || (top & 0xfe40) == 0xe840 || (top & 0xfe00) == 0xf800 || (top & 0xfe20) == 0xec00 || (top & 0xff20) == 0xed00)
+    return top & 0x10 ? LOAD : STORE;
+  if (((top & 0xfff0) == 0xfb10 || (top & 0xfff0) == 0xfb20) && (bits & 0xf000) != 0xf000) return DOT; /* smla, smlad */
+  if (((top & 0xfff0) == 0xfb00 || (top & 0xfff0) == 0xfb50) && (bits & 0xf000) != 0xf000) return FMLA; /* mla, smmla */
+  if ((top & 0xffb0) == 0xeea0) return FMLA; /* vfma */
+  return (top & 0xee00) == 0xee00 ? VECTOR : SCALAR;
+}
+
+#else
 
 /* Products that are added: those bits of an instruction that tell, and what they are. */
 static const struct {
@@ -76,6 +103,8 @@ static enum class class_of(uint32_t word)
   return VECTOR;
 }
 
+#endif
+
 static void add(unsigned cpu, void *data)
 {
   const counts *more = data;
@@ -102,7 +131,10 @@ static uint32_t word_of(const instruction *i)
 #if PLUGIN_VERSION >= 4
   qemu_plugin_insn_data(i, &word, sizeof word);
 #else
-  memcpy(&word, qemu_plugin_insn_data(i), sizeof word);
+  memcpy(&word, qemu_plugin_insn_data(i), qemu_plugin_insn_size(i));
+#endif
+#ifdef THUMB
+  if (qemu_plugin_insn_size(i) == 4) word = word << 16 | word >> 16;
 #endif
   return word;
 }

@@ -1,5 +1,6 @@
-//! Programs for aarch64, and the emulator that counts their instructions.
+//! Programs for machines, and the emulators that count what they execute.
 
+use super::machines::{MACHINES, Machine};
 use super::table::Counts;
 use crate::process::{output, root, shown, target};
 use std::ffi::OsStr;
@@ -7,55 +8,55 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Programs that counting needs.
-pub const TOOLS: [&str; 3] = ["gcc", CROSS_COMPILER, EMULATOR];
-
-/// The C compiler for aarch64.
-pub const CROSS_COMPILER: &str = "aarch64-linux-gnu-gcc";
-/// The user-mode emulator.
-const EMULATOR: &str = "qemu-aarch64";
-
-/// A folder for built files, with the plugin in it.
+/// A folder for what is built, and the plugins in it.
 pub struct Counter {
     pub folder: PathBuf,
-    plugin: PathBuf,
 }
 
 impl Counter {
-    /// Builds the plugin for the installed emulator.
+    /// Builds the plugins for the emulators that are here.
     ///
     /// # Errors
-    /// A message if the emulator does not print its version, or if the compiler fails.
+    /// When an emulator tells no version, or the compiler refuses.
     pub fn new() -> Result<Self, String> {
         let folder = target().join(format!("count/{}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let plugin = folder.join("plugin.so");
-        let version = output(Command::new(EMULATOR).arg("--version"))?;
-        let version = plugin_version(&version).ok_or_else(|| format!("`{EMULATOR} --version` tells no number"))?;
-        let mut command = Command::new("gcc");
-        command.args(["-std=c11", "-Wall", "-Wextra", "-O2", "-shared", "-fPIC"]).arg(format!("-DPLUGIN_VERSION={version}"));
-        output(command.arg(source("plugin.c")).arg("-o").arg(&plugin))?;
-        Ok(Self { folder, plugin })
+        for machine in &MACHINES {
+            let emulator = machine.emulator;
+            let version = output(Command::new(emulator).arg("--version"))?;
+            let version = plugin_version(&version).ok_or_else(|| format!("`{emulator} --version` tells no number"))?;
+            let mut command = Command::new("gcc");
+            command.args(["-std=c11", "-Wall", "-Wextra", "-O2", "-shared", "-fPIC"]).arg(format!("-DPLUGIN_VERSION={version}"));
+            output(command.args(machine.plugin).arg(source("plugin.c")).arg("-o").arg(plugin(&folder, machine)))?;
+        }
+        Ok(Self { folder })
     }
 
     /// Builds a program that calls a model twice, the second time between marks.
     ///
     /// # Errors
-    /// A message if the model is not compiled, or if its call depends on more than the header.
-    pub fn build(&self, modelc: &Path, model: &Path, level: &str) -> Result<PathBuf, String> {
+    /// When the model is not compiled, or its call cannot be written without knowing more.
+    pub fn build(&self, modelc: &Path, model: &Path, (machine, level): (&Machine, &str)) -> Result<PathBuf, String> {
         let file = |name: &str| self.folder.join(name);
         let mut command = Command::new(modelc);
-        command.arg(model).args(["--quiet", "--target", "aarch64-linux-gnu", "--cpu", level, "--name", "net", "-o"]).arg(file("net.o"));
+        command.arg(model).args(["--quiet", "--name", "net", "-o"]).arg(file("net.o"));
+        match machine.target {
+            Some(target) => command.args(["--target", target, "--cpu", level]),
+            None => command.args(["--target", level]),
+        };
         let tensors = model.with_extension("ptd");
         if tensors.is_file() {
             command.arg("--data").arg(tensors);
         }
         output(&mut command)?;
+        if let Some(objcopy) = machine.without_profile {
+            output(Command::new(objcopy).args(["-R", ".ARM.attributes"]).arg(file("net.o")))?;
+        }
         let read = |path: PathBuf| std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()));
         let text = call(&read(file("net.h"))?).ok_or("extents that are known only when the program runs")?;
         std::fs::write(file("call.c"), text).map_err(|error| format!("call.c: {error}"))?;
-        let mut command = Command::new(CROSS_COMPILER);
-        command.args(["-std=c11", "-O1", "-static", "-I"]).arg(source("")).args([file("call.c"), file("net.o")]);
+        let mut command = Command::new(machine.compiler);
+        command.args(machine.flags).args(["-std=c11", "-O1", "-static", "-I"]).arg(source("")).args([file("call.c"), file("net.o")]);
         output(command.arg("-o").arg(file("call")))?;
         Ok(file("call"))
     }
@@ -64,10 +65,10 @@ impl Counter {
     /// arguments of the emulator.
     ///
     /// # Errors
-    /// A message if the program fails, or if it does not reach two marks.
-    pub fn run(&self, processor: &str, arguments: &[&OsStr]) -> Result<Counts, String> {
-        let mut command = Command::new(EMULATOR);
-        command.args(["-cpu", processor, "-plugin"]).arg(&self.plugin).args(arguments);
+    /// When it ends with an error, or without having come to two marks.
+    pub fn run(&self, (machine, processor): (&Machine, &str), arguments: &[&OsStr]) -> Result<Counts, String> {
+        let mut command = Command::new(machine.emulator);
+        command.args(["-cpu", processor, "-plugin"]).arg(plugin(&self.folder, machine)).args(arguments);
         let ended = command.output().map_err(|error| format!("cannot run `{}`: {error}", shown(&command)))?;
         let said = String::from_utf8_lossy(&ended.stderr);
         if !ended.status.success() {
@@ -85,7 +86,12 @@ impl Drop for Counter {
     }
 }
 
-/// Returns the path of a file beside this one.
+/// The plugin of a machine in a folder.
+fn plugin(folder: &Path, machine: &Machine) -> PathBuf {
+    folder.join(format!("{}.so", machine.emulator))
+}
+
+/// A file beside this one.
 pub fn source(name: &str) -> PathBuf {
     root().join("xtask/src/count").join(name)
 }

@@ -1,4 +1,4 @@
-//! Values that stay packed: halves and bytes that are only factors of dot products, which instructions take from words.
+//! Values that stay packed: halves and bytes that are only factors of dot products, which instructions take from words, or that are stored again.
 
 use crate::kernel::{ConvertOp, DotOp, Inst, Kernel, Lane, Statement, Value};
 use cranelift_entity::EntitySet;
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// What becomes of a value.
 enum Use {
-    /// Products.
+    /// Products, and stores.
     Factor,
     /// Lanes of another value.
     Moved(Value),
@@ -16,7 +16,7 @@ enum Use {
     Other,
 }
 
-/// Values with lanes of 16 bits, and of bytes, which nothing but dot products uses, perhaps as halves with their signs.
+/// Values with lanes of 16 bits, and of bytes, which nothing but dot products and stores use, perhaps as halves with their signs.
 pub fn factors(kernel: &Kernel) -> EntitySet<Value> {
     let mut uses: FxHashMap<Value, Vec<Use>> = FxHashMap::default();
     for region in kernel.regions() {
@@ -51,6 +51,10 @@ fn of_statement(kernel: &Kernel, Statement { results, inst }: &Statement, note: 
             note(*a, Use::Factor);
             note(*b, Use::Factor);
         }
+        (Inst::Store { index, value, .. }, _) if matches!(kernel.ty(*value).lane, Lane::I8 | Lane::I16) => {
+            note(*index, Use::Other);
+            note(*value, Use::Factor);
+        }
         (Inst::Join { a, b } | Inst::Shuffle { a, b, .. }, &[to]) if kernel.ty(to).lane == Lane::I16 => {
             note(*a, Use::Moved(to));
             note(*b, Use::Moved(to));
@@ -83,6 +87,6 @@ mod tests {
         let kernel = parse_kernel(text).expect("a kernel");
         let found = factors(&kernel);
         let loads = kernel.statements().filter(|s| matches!(s.inst, Inst::Load { .. })).map(|s| found.contains(s.results[0]));
-        assert_eq!(loads.collect::<Vec<_>>(), [true, true, true, false, false]);
+        assert_eq!(loads.collect::<Vec<_>>(), [true, true, true, false, true]);
     }
 }

@@ -4,7 +4,7 @@ use super::held::{Held, Shape, Upper};
 use super::ops::{Half, Operand, Ops, Test, WordOp, Words};
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Access, Address, Lowering, Select};
-use crate::kernel::{Bounds, Buffer, CompareOp, ConvertOp, Inst, Kernel, Lane, Type, Value};
+use crate::kernel::{Bounds, Buffer, BufferKind, CompareOp, ConvertOp, Inst, Kernel, Lane, Type, Value};
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
 
@@ -31,13 +31,21 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// `active` lanes, the others zero.
+    /// `active` lanes, the others zero; once, unless something has been stored since that may be there.
     pub(super) fn load(&mut self, buffer: Buffer, at: At, active: u16, (result, ty): (Value, Type)) -> Result<Held, CodegenError> {
-        let zeros = self.wants_zeros(result);
         let bytes = u32::from(active) * ty.lane.bytes();
-        if active == ty.lanes && self.has_halves() && self.loads_factors(result) && bytes.is_multiple_of(4) {
-            return self.load_packed(buffer, at, bytes, ty.lane);
+        let packed = active == ty.lanes && self.has_halves() && self.loads_factors(result) && bytes.is_multiple_of(4);
+        let zeros = self.wants_zeros(result);
+        let key = (self.block, buffer, at, active, ty, [packed, zeros]);
+        if let Some(known) = self.loads.get(&key) {
+            return Ok(known.clone());
         }
+        let loaded = if packed { self.load_packed(buffer, at, bytes, ty.lane)? } else { self.load_lanes(buffer, at, active, (zeros, ty))? };
+        self.loads.insert(key, loaded.clone());
+        Ok(loaded)
+    }
+
+    fn load_lanes(&mut self, buffer: Buffer, at: At, active: u16, (zeros, ty): (bool, Type)) -> Result<Held, CodegenError> {
         let loaded = self.load_some(buffer, at, active, (ty.lane, zeros))?;
         if active == ty.lanes {
             return Ok(loaded);
@@ -54,7 +62,8 @@ where
     /// Halves or bytes, a word at a time.
     fn load_packed(&mut self, buffer: Buffer, at: At, bytes: u32, lane: Lane) -> Result<Held, CodegenError> {
         let address = self.address(buffer, at, Access::Memory { unit: 4, bytes })?;
-        let words: Vec<VReg> = (0..bytes).step_by(4).map(|i| self.load_word(address.plus(i as i32), 4, true)).collect();
+        let aligned = self.is_aligned(buffer, at);
+        let words: Vec<VReg> = (0..bytes).step_by(4).map(|i| self.load_four(address.plus(i as i32), aligned)).collect();
         if lane == Lane::I8 {
             return Ok(Held::Bytes(words));
         }
@@ -66,7 +75,9 @@ where
         let shape = self.shape(Type::scalar(lane));
         let address = self.address(buffer, at, self.access(buffer, shape, u32::from(lanes) * bytes))?;
         let places = (0..u32::from(lanes)).map(|i| address.plus((i * bytes) as i32));
+        let aligned = self.is_aligned(buffer, at);
         Ok(match shape {
+            Shape::Words if bytes == 4 => Held::Words(Upper::Sign, places.map(|place| self.load_four(place, aligned)).collect()),
             Shape::Words => {
                 let upper = if zeros && bytes < 4 { Upper::Zeros } else { Upper::Sign };
                 Held::Words(upper, places.map(|place| self.load_word(place, bytes, upper == Upper::Sign)).collect())
@@ -78,6 +89,25 @@ where
                 Held::Floats(self.each(&words, |s, word| s.float_of_word(word)))
             }
         })
+    }
+
+    /// True if an access begins at a multiple of four bytes.
+    fn is_aligned(&self, buffer: Buffer, (index, offset): At) -> bool {
+        let bytes = self.kernel.buffer(buffer).lane.bytes();
+        let exponent = self.indices.multiple(index) + bytes.trailing_zeros();
+        self.has_words(buffer) && exponent >= 2 && (offset * i64::from(bytes)) % 4 == 0
+    }
+
+    fn load_four(&mut self, address: Address, aligned: bool) -> VReg {
+        if aligned { self.load_aligned(address) } else { self.load_word(address, 4, true) }
+    }
+
+    fn store_four(&mut self, address: Address, word: VReg, aligned: bool) {
+        if aligned {
+            self.store_aligned(address, word);
+        } else {
+            self.store_word(address, 4, word);
+        }
     }
 
     /// Whether the elements of a buffer, of four bytes or more, lie at multiples of four.
@@ -108,21 +138,50 @@ where
     /// A word again and again.
     fn store_number(&mut self, buffer: Buffer, at: At, bytes: u32, number: i32) -> Result<(), CodegenError> {
         let address = self.address(buffer, at, Access::Memory { unit: 4, bytes })?;
-        let word = self.word(number);
-        (0..bytes).step_by(4).for_each(|i| self.store_word(address.plus(i as i32), 4, word));
+        let (word, aligned) = (self.word(number), self.is_aligned(buffer, at));
+        (0..bytes).step_by(4).for_each(|i| self.store_four(address.plus(i as i32), word, aligned));
         Ok(())
+    }
+
+    /// The words of some bytes or halves that fill them.
+    fn packed(&mut self, value: Value, bytes: u32) -> Result<Option<Vec<VReg>>, CodegenError> {
+        if !bytes.is_multiple_of(4) {
+            return Ok(None);
+        }
+        let is_word = |pair: &[Half; 2]| pair[0].word == pair[1].word && !pair[0].upper && pair[1].upper;
+        Ok(match self.get(value)? {
+            Held::Bytes(words) => Some(words),
+            Held::Halves(halves) => {
+                let pairs = halves.as_chunks::<2>().0;
+                pairs.iter().all(is_word).then(|| pairs.iter().map(|pair| pair[0].word).collect())
+            }
+            _ => None,
+        })
     }
 
     /// The first `active` lanes to memory.
     pub(super) fn store_lanes(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
         let ty = self.ty(value);
         let (bytes, shape) = (ty.lane.bytes(), self.shape(ty));
+        let kernel = self.kernel;
+        self.loads.retain(|key, _| kernel.buffer(key.1).kind == BufferKind::Input);
         if let Some(number) = self.repeated(value).filter(|_| (u32::from(active) * bytes).is_multiple_of(4)) {
             return self.store_number(buffer, at, u32::from(active) * bytes, number);
         }
-        let address = self.address(buffer, at, self.access(buffer, shape, u32::from(active) * bytes))?;
+        let whole = u32::from(active) * bytes;
+        let aligned = self.is_aligned(buffer, at);
+        if let Some(words) = self.packed(value, whole)? {
+            let address = self.address(buffer, at, Access::Memory { unit: 4, bytes: whole })?;
+            (0..whole).step_by(4).zip(words).for_each(|(i, word)| self.store_four(address.plus(i as i32), word, aligned));
+            return Ok(());
+        }
+        let address = self.address(buffer, at, self.access(buffer, shape, whole))?;
         let places = (0..u32::from(active)).map(|i| address.plus((i * bytes) as i32));
         match shape {
+            Shape::Words if bytes == 4 => {
+                let words = self.low_words(value)?;
+                places.zip(words).for_each(|(place, word)| self.store_four(place, word, aligned));
+            }
             Shape::Words => {
                 let words = self.low_words(value)?;
                 places.zip(words).for_each(|(place, word)| self.store_word(place, bytes, word));

@@ -155,6 +155,14 @@ pub trait Words: Ops<Word = VReg> {
     fn load_word(&mut self, address: Address, bytes: u32, signed: bool) -> VReg;
     /// One, two or four bytes.
     fn store_word(&mut self, address: Address, bytes: u32, word: VReg);
+    /// Four bytes at a multiple of four.
+    fn load_aligned(&mut self, address: Address) -> VReg {
+        self.load_word(address, 4, true)
+    }
+    /// Four bytes at a multiple of four.
+    fn store_aligned(&mut self, address: Address, word: VReg) {
+        self.store_word(address, 4, word);
+    }
     /// A binary32 number, at a multiple of four bytes.
     fn load_float(&mut self, address: Address) -> VReg;
     /// A binary32 number, at a multiple of four bytes.

@@ -2,7 +2,7 @@
 
 use super::decoder::decode;
 use crate::codegen::own::InstructionSet;
-use crate::codegen::thumb::access::{Moved, Place, access, access_float};
+use crate::codegen::thumb::access::{Moved, Place, access, access_and_step, access_float, access_pair};
 use crate::codegen::thumb::encode::{Assembler, Flags, Operand, encode, shorten};
 use crate::codegen::thumb::rows::{EVERY, Field, Number, Row, SXTB16_ODD, Short, Single, Slot};
 use crate::codegen::thumb::set::{Condition, Thumb2};
@@ -138,6 +138,33 @@ fn loads_and_stores_decode_to_themselves() {
     assert!(access(moved(4, false, false), 7, Place::Near(1, 4096), &mut code).is_err());
     assert!(access(moved(4, false, false), 7, Place::Indexed(1, 2, 4), &mut code).is_err());
     assert!(access_float(false, 7, Place::Near(1, 1024), &mut code).is_err());
+}
+
+#[test]
+fn pairs_and_steps_decode_to_themselves() {
+    let moved = |bytes, store, signed| Moved { bytes, store, signed };
+    let steps: [(Moved, &[u8], u8, i32, &str); 6] = [
+        (moved(4, false, false), &[3], 1, 8, "ldr r3, [r1], #8"),
+        (moved(1, false, true), &[12], 9, 255, "ldrsb ip, [r9], #255"),
+        (moved(2, false, false), &[3], 1, 2, "ldrh r3, [r1], #2"),
+        (moved(1, true, false), &[12], 4, 1, "strb ip, [r4], #1"),
+        (moved(4, false, false), &[3, 9], 1, 1020, "ldrd r3, r9, [r1], #1020"),
+        (moved(4, true, false), &[2, 7], 10, 8, "strd r2, r7, [sl], #8"),
+    ];
+    for (moved, registers, base, by, wanted) in steps {
+        let Some(found) = lines(|code| access_and_step(moved, registers, (base, by), code).unwrap()) else {
+            return eprintln!("skipped: no decoder");
+        };
+        assert_eq!(found, [wanted]);
+    }
+    let pairs = [(false, -8, "ldrd r3, r4, [r1, #-8]"), (false, 16, "ldrd r3, r4, [r1, #16]"), (true, 1020, "strd r3, r4, [r1, #1020]")];
+    for (store, displacement, wanted) in pairs {
+        assert_eq!(lines(|code| access_pair(store, [3, 4], Place::Near(1, displacement), code).unwrap()).unwrap(), [wanted]);
+    }
+    let mut code = Assembler::default();
+    assert!(access_pair(false, [3, 4], Place::Near(1, 6), &mut code).is_err());
+    assert!(access_and_step(moved(4, false, false), &[3, 4], (1, 6), &mut code).is_err());
+    assert!(access_and_step(moved(4, false, false), &[3], (1, 256), &mut code).is_err());
 }
 
 #[test]

@@ -2,3 +2,4 @@
 
 mod decoder;
 mod encodings;
+mod loops;

@@ -1,0 +1,72 @@
+//! Two words side by side, moved by one instruction.
+
+use super::access::float_reaches;
+use super::inst::{Arg, Inst, Op};
+use crate::codegen::own::{Address, Function};
+
+/// Makes pairs of loads, and of stores, of words at multiples of four bytes.
+pub(super) fn pair_words(function: &mut Function<Inst>) {
+    for data in &mut function.blocks {
+        let mut at = 0;
+        while at < data.insts.len() {
+            if let Some((other, inst)) = paired(&data.insts, at) {
+                // A load moves up to the first, a store down to the last.
+                let (kept, gone) = if inst.op == Op::LoadPair { (at, other) } else { (other, at) };
+                data.insts[kept] = inst;
+                data.insts.remove(gone);
+            }
+            at += 1;
+        }
+    }
+}
+
+/// The first instruction after one that makes a pair with it, and the pair.
+fn paired(insts: &[Inst], at: usize) -> Option<(usize, Inst)> {
+    let one = &insts[at];
+    let (op, only) = match one.op {
+        Op::LoadWord => (Op::LoadPair, Op::LoadWord),
+        Op::StoreWord => (Op::StorePair, Op::StoreWord),
+        _ => return None,
+    };
+    let near = one.accessed()?;
+    for (other, inst) in insts.iter().enumerate().skip(at + 1) {
+        if inst.op == only
+            && let Some(first) = first_of(near, inst.accessed()?)
+        {
+            let [low, high] = if first == *near { [one, inst] } else { [inst, one] };
+            let register = |inst: &Inst| inst.args.iter().copied().find(|arg| matches!(arg, Arg::Def(_) | Arg::Use(_)));
+            let (low, high) = (register(low)?, register(high)?);
+            // A register cannot be loaded twice.
+            let args = match op {
+                Op::LoadPair => vec![low, high, Arg::Memory(first)],
+                _ => vec![Arg::Memory(first), low, high],
+            };
+            return Some((other, Inst { op, args }));
+        }
+        // What else touches memory stays in order.
+        let is_in_the_way = match op {
+            Op::LoadPair => !is_free(inst) && inst.accessed().is_none_or(|_| !is_load(inst)),
+            _ => !is_free(inst),
+        };
+        if is_in_the_way {
+            return None;
+        }
+    }
+    None
+}
+
+/// True if an instruction touches no memory.
+fn is_free(inst: &Inst) -> bool {
+    inst.accessed().is_none() && !matches!(inst.op, Op::Call(_) | Op::Step(..) | Op::Pass(_))
+}
+
+fn is_load(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Load(..) | Op::LoadWord | Op::LoadPair | Op::LoadFloat)
+}
+
+/// The lower of two places that are words side by side, if a pair reaches it.
+fn first_of(a: &Address, b: &Address) -> Option<Address> {
+    let first = if a.displacement < b.displacement { a } else { b };
+    let are_beside = a.base == b.base && a.index.is_none() && b.index.is_none() && (a.displacement - b.displacement).abs() == 4;
+    (are_beside && float_reaches(first.displacement.into())).then_some(*first)
+}

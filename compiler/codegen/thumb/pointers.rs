@@ -1,0 +1,149 @@
+//! Pointers of innermost loops: where addresses are a base plus a multiple of the loop's counter, a register steps from round to round, and
+//! accesses take what they have beside it as a number. Where nothing else needs the counter, the loop ends where a pointer does.
+
+use super::inst::{Arg, Inst, Op};
+use super::registers::GENERAL;
+use super::rounds::{Round, sum, sum_of};
+use super::rows;
+use crate::codegen::own::{Address, Base, Function, count_uses, sweep};
+use regalloc2::VReg;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Meaning of a pointer: a base that stays the same, and how far the counter is shifted.
+type Key = (VReg, u8);
+
+/// A loop that a pointer may end: the pointer's next, where it begins, and how far the counter is shifted.
+type Ended = (Round, (VReg, Address, u8));
+
+/// Pointers for all innermost loops.
+pub(super) fn step_pointers(function: &mut Function<Inst>) {
+    let numbers = numbers(function);
+    let rounds: Vec<Round> = function.order.iter().filter_map(|head| Round::of(function, *head)).collect();
+    let stepped = |round: Round| Some((rewritten(function, &round, &numbers)?, round));
+    let ended: Vec<Ended> = rounds.into_iter().filter_map(stepped).map(|(pointer, round)| (round, pointer)).collect();
+    let mut uses = count_uses(function);
+    sweep(function, &mut uses);
+    for (round, (next, base, shift)) in ended {
+        // Its sum; the comparison and the next round.
+        if uses[round.counter.vreg()] == 1 && uses[round.next.vreg()] == 2 {
+            round.end_by(function, next, base, shift);
+        }
+    }
+}
+
+/// Registers that are numbers.
+fn numbers(function: &Function<Inst>) -> FxHashMap<VReg, i32> {
+    let number = |inst: &Inst| match (inst.op, &inst.args[..]) {
+        (Op::Constant(number), &[Arg::Def(to)]) => Some((to, number)),
+        _ => None,
+    };
+    function.blocks.iter().flat_map(|block| &block.insts).filter_map(number).collect()
+}
+
+/// Addresses of a loop: a key, and bytes beside it.
+struct Places {
+    counter: VReg,
+    /// Registers that each round makes.
+    inside: FxHashSet<VReg>,
+    known: FxHashMap<VReg, (Key, i32)>,
+}
+
+impl Places {
+    fn new(function: &Function<Inst>, round: &Round) -> Self {
+        let data = &function.blocks[round.head.0 as usize];
+        let defined = data.insts.iter().flat_map(|inst| &inst.args).filter_map(|arg| match arg {
+            Arg::Def(v) | Arg::EarlyDef(v) | Arg::FixedDef(v, _) => Some(*v),
+            _ => None,
+        });
+        Self { counter: round.counter, inside: data.params.iter().copied().chain(defined).collect(), known: FxHashMap::default() }
+    }
+
+    fn of(&self, address: &Address) -> Option<(Key, i32)> {
+        let Address { base: Base::Register(base), index, displacement } = *address else { return None };
+        let stays = |register: VReg| !self.inside.contains(&register);
+        match index {
+            Some((index, shift)) if index == self.counter && stays(base) => Some(((base, shift), displacement)),
+            Some((index, 0)) if base == self.counter && stays(index) => Some(((index, 0), displacement)),
+            Some(_) => None,
+            None => self.known.get(&base).map(|&(key, bytes)| (key, bytes + displacement)),
+        }
+    }
+
+    /// Notes the address that an instruction makes.
+    fn note(&mut self, inst: &Inst) {
+        let indexed = |base: VReg, index: VReg, shift: u8| Address { index: Some((index, shift)), ..Address::at(base) };
+        let (to, address) = match (inst.op, &inst.args[..]) {
+            (Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)]) => (to, address),
+            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Use(b)]) if row == &rows::ADD => {
+                (to, if a == self.counter { indexed(b, a, 0) } else { indexed(a, b, 0) })
+            }
+            _ => match sum_of(inst) {
+                Some((to, from, number)) => (to, Address::at(from).plus(number)),
+                None => return,
+            },
+        };
+        if let Some(place) = self.of(&address) {
+            self.known.insert(to, place);
+        }
+    }
+}
+
+/// The accesses of a loop by their places in the block, each with its key and bytes.
+fn accesses(function: &Function<Inst>, round: &Round) -> Vec<(usize, Key, i32)> {
+    let mut places = Places::new(function, round);
+    let mut found = vec![];
+    for (at, inst) in function.blocks[round.head.0 as usize].insts.iter().enumerate() {
+        let memory = inst.accessed().and_then(|address| places.of(address));
+        found.extend(memory.map(|(key, bytes)| (at, key, bytes)));
+        places.note(inst);
+    }
+    found
+}
+
+/// Gives each key of a loop a pointer, where an access of words can step it. Returns the one that may end the loop.
+fn rewritten(function: &mut Function<Inst>, round: &Round, numbers: &FxHashMap<VReg, i32>) -> Option<(VReg, Address, u8)> {
+    let accesses = accesses(function, round);
+    let mut keys: Vec<Key> = vec![];
+    for (_, key, _) in &accesses {
+        if !keys.contains(key) {
+            keys.push(*key);
+        }
+    }
+    let mut last = None;
+    for key in keys {
+        let own: Vec<(usize, i32)> = accesses.iter().filter(|access| access.1 == key).map(|access| (access.0, access.2)).collect();
+        last = pointer(function, round, key, &own, numbers.get(&round.start).copied()).or(last);
+    }
+    last
+}
+
+/// A pointer for the accesses of a key, if all reach their places from it.
+fn pointer(
+    function: &mut Function<Inst>,
+    round: &Round,
+    (base, shift): Key,
+    accesses: &[(usize, i32)],
+    start: Option<i32>,
+) -> Option<(VReg, Address, u8)> {
+    let begins = accesses.iter().map(|access| access.1).find(|bytes| *bytes == 0).unwrap_or(accesses.first()?.1);
+    let step = i32::try_from(i64::from(round.step) << shift).ok()?;
+    let data = function.at(round.head);
+    let mut insts = accesses.iter().map(|(at, bytes)| (&data.insts[*at], bytes - begins));
+    if !insts.clone().any(|(inst, _)| inst.moved().is_some()) || !insts.all(|(inst, bytes)| inst.reaches(bytes)) {
+        return None;
+    }
+    let [pointer, next] = [0, 1].map(|_| function.register(GENERAL));
+    let stepped = sum(next, pointer, step)?;
+    let near = Address::at(base).plus(begins);
+    let first = match start {
+        Some(0) if begins == 0 => base,
+        start => round.before(function, near, shift, start.ok_or(round.start))?,
+    };
+    let data = function.at(round.head);
+    data.insts.push(stepped);
+    for (at, bytes) in accesses {
+        data.insts[*at].access(Address::at(pointer).plus(bytes - begins));
+    }
+    round.carry(function, pointer, [first, next]);
+    Some((next, near, shift))
+}

@@ -1,0 +1,58 @@
+//! Accesses that move their pointer on.
+
+use super::access::steps;
+use super::inst::{Arg, Inst, Op};
+use super::rounds::sum_of;
+use crate::codegen::own::{Address, Base, Function, count_uses};
+use regalloc2::VReg;
+
+/// Lets the access at a pointer move it on, where a loop only adds a number to it at the end of a round.
+pub(super) fn step_by_access(function: &mut Function<Inst>) {
+    let uses = count_uses(function);
+    for data in function.blocks.iter_mut().filter(|data| data.hot) {
+        for pointer in data.params.clone() {
+            let next = data.insts.iter().position(|inst| sum_of(inst).is_some_and(|sum| sum.1 == pointer));
+            if let Some((next, (to, _, step))) = next.and_then(|next| Some((next, sum_of(&data.insts[next])?)))
+                && let Some(at) = stepping(&data.insts, pointer, step, uses[pointer.vreg()])
+            {
+                data.insts.remove(next);
+                rewrite(&mut data.insts, at, [pointer, to], step);
+            }
+        }
+    }
+}
+
+/// The bytes between a pointer and a place.
+fn beside(inst: &Inst, pointer: VReg) -> Option<i32> {
+    match inst.accessed() {
+        Some(&Address { base: Base::Register(base), index: None, displacement }) if base == pointer => Some(displacement),
+        _ => None,
+    }
+}
+
+/// The access that can move a pointer on: the first at the pointer itself, if nothing but accesses of the block use the pointer, and those after it
+/// reach their places from the next one. `uses` counts the sum, too.
+fn stepping(insts: &[Inst], pointer: VReg, step: i32, uses: u32) -> Option<usize> {
+    let accesses = insts.iter().filter(|inst| beside(inst, pointer).is_some() && !inst.args.contains(&Arg::Use(pointer)));
+    if accesses.count() + 1 != uses as usize {
+        return None;
+    }
+    let takes = |inst: &Inst| inst.moved().is_some() && steps(step, inst.is_of_pair());
+    let at = insts.iter().position(|inst| beside(inst, pointer) == Some(0) && takes(inst))?;
+    let after = insts[at + 1..].iter().filter_map(|inst| Some((inst, beside(inst, pointer)?)));
+    after.clone().all(|(inst, bytes)| inst.reaches(bytes - step)).then_some(at)
+}
+
+fn rewrite(insts: &mut [Inst], at: usize, [pointer, next]: [VReg; 2], step: i32) {
+    for inst in &mut insts[at + 1..] {
+        if let Some(bytes) = beside(inst, pointer) {
+            inst.access(Address::at(next).plus(bytes - step));
+        }
+    }
+    let inst = &mut insts[at];
+    if let Some(moved) = inst.moved() {
+        inst.op = Op::Step(moved, step);
+        let moves = [Arg::Def(next), Arg::Tied(pointer)];
+        inst.args = inst.args.iter().flat_map(|arg| if let Arg::Memory(_) = arg { moves.to_vec() } else { vec![*arg] }).collect();
+    }
+}

@@ -1,0 +1,46 @@
+//! Innermost loops: what is left of addresses and counters.
+
+use super::decoder::decode;
+use crate::codegen::thumb::compile_kernel;
+use crate::kernel::intervals::Assumed;
+use crate::kernel::passes::narrow;
+use crate::kernel::text::parse_kernel;
+use crate::machine::machine;
+
+/// The names of the instructions of a kernel's last loop, with the operands of those that access memory; `None` without a decoder.
+fn last_loop(text: &str) -> Option<Vec<String>> {
+    let kernel = narrow(&parse_kernel(text).unwrap(), &Assumed::default());
+    let code = compile_kernel(&kernel, machine("cortex-m4f").unwrap()).unwrap();
+    let lines = decode(&code.bytes)?;
+    let end = lines.iter().rposition(|line| line.starts_with('b') && line.contains("0x")).expect("a branch back");
+    let accesses = |line: &String| line.starts_with("ld") || line.starts_with("st") && !line.starts_with("stmdb");
+    let begin = lines[..end].iter().position(accesses).expect("an access");
+    Some(lines[begin..=end].iter().map(|line| line.split([' ', '.']).next().unwrap_or_default().to_string()).collect())
+}
+
+#[test]
+fn products_step_two_pointers_and_count_nothing() {
+    let text = "kernel @k(x: input i16[64] align 4, w: input i8[128] align 4, y: output i32[2] align 4) {
+      %20: i32, %21: i32 = for %3 in 0..64 step 4 carry %4 = 0, %5 = 0 {
+        %6: i64 = mul %3, 2
+        %7: i16x4 = load x[%3]
+        %8: i8x4 = load w[%6]
+        %9: i16x4 = sign_extend %8
+        %10: i16x4 = shuffle %9, %9 [0, 2, 1, 3]
+        %11: i16x2 = shuffle %7, %7 [0, 1]
+        %12: i16x2 = shuffle %10, %10 [0, 1]
+        %13: i32 = dot_signed16 %4, %11, %12
+        %14: i8x4 = load w[%6 + 4]
+        %15: i16x4 = sign_extend %14
+        %16: i16x4 = shuffle %15, %15 [0, 2, 1, 3]
+        %17: i16x2 = shuffle %7, %7 [2, 3]
+        %18: i16x2 = shuffle %16, %16 [2, 3]
+        %19: i32 = dot_signed16 %5, %17, %18
+        yield %13, %19
+      }
+      store y[0], %20
+      store y[1], %21
+    }";
+    let Some(found) = last_loop(text) else { return eprintln!("skipped: no decoder") };
+    assert_eq!(found, ["ldrd", "ldrd", "sxtb16", "smlad", "sxtb16", "smlad", "cmp", "bcc"]);
+}

@@ -1,0 +1,26 @@
+//! Clamps between a scaled sum and what tells results apart. A rule clamps so that adding a zero point never wraps, and scaled sums of integers leave
+//! room for that.
+
+use super::Rewriter;
+use crate::ir::{Node, ScalarOp};
+
+impl Rewriter<'_> {
+    /// The nodes after a requantization of integers that clamp it further out than what follows them does, in order.
+    pub(super) fn inert_clamps(&self, mut node: Node) -> Vec<Node> {
+        let (low, high) = self.told_apart(node);
+        let mut clamps = vec![];
+        while let Some(reader) = self.only_reader(node).filter(|_| self.of_integers()) {
+            let is_inert = match (self.old.nodes[reader].op, self.number_beside(reader, node)) {
+                (ScalarOp::Max(_), Some(number)) => number < low,
+                (ScalarOp::Min(_), Some(number)) => number > high,
+                _ => false,
+            };
+            if !is_inert {
+                break;
+            }
+            clamps.push(reader);
+            node = reader;
+        }
+        clamps
+    }
+}

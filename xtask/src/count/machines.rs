@@ -1,0 +1,71 @@
+//! Machines whose instructions are counted: their levels, tools and records.
+
+use crate::process;
+
+/// A family of CPU levels.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// The target of the compiler, where the name of a level is none.
+    pub target: Option<&'static str>,
+    /// The recorded counts, in the project's folder.
+    pub record: &'static str,
+    /// The C compiler that links programs.
+    pub compiler: &'static str,
+    /// Further arguments of that compiler.
+    pub flags: &'static [&'static str],
+    /// Takes the section out of objects by which linkers refuse one profile of the architecture beside another.
+    pub without_profile: Option<&'static str>,
+    /// The emulator of programs.
+    pub emulator: &'static str,
+    /// Argument of the plugin's compiler.
+    pub plugin: Option<&'static str>,
+    /// The CPU levels, and the oldest of the emulator's processors that has each: another level's instructions stop the program there.
+    pub levels: &'static [(&'static str, &'static str)],
+}
+
+/// All of them.
+pub static MACHINES: [Machine; 2] = [
+    Machine {
+        target: Some("aarch64-linux-gnu"),
+        record: "tests/counts/aarch64.txt",
+        compiler: "aarch64-linux-gnu-gcc",
+        flags: &[],
+        without_profile: None,
+        emulator: "qemu-aarch64",
+        plugin: None,
+        levels: &[("aarch64", "cortex-a53"), ("aarch64+dotprod", "cortex-a76")],
+    },
+    // The emulator of programs has no processors of profile M, but others execute their instructions.
+    Machine {
+        target: None,
+        record: "tests/counts/cortex-m.txt",
+        compiler: "arm-linux-gnueabihf-gcc",
+        flags: &["-mthumb"],
+        without_profile: Some("arm-linux-gnueabihf-objcopy"),
+        emulator: "qemu-arm",
+        plugin: Some("-DTHUMB"),
+        levels: &[("cortex-m4f", "max"), ("cortex-m3", "max")],
+    },
+];
+
+/// A level's machine, its name and its processor.
+///
+/// # Errors
+/// When no machine has it.
+pub fn level(name: &str) -> Result<(&'static Machine, &'static str, &'static str), String> {
+    let found = levels().find(|(_, level, _)| *level == name);
+    let names = || levels().map(|(_, level, _)| level).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| format!("`{name}` is none of the levels {}", names()))
+}
+
+/// All levels.
+pub fn levels() -> impl Iterator<Item = (&'static Machine, &'static str, &'static str)> {
+    MACHINES.iter().flat_map(|machine| machine.levels.iter().map(move |&(level, processor)| (machine, level, processor)))
+}
+
+/// Tools that counting needs and that are missing.
+pub fn missing() -> Vec<&'static str> {
+    let of_machine = |machine: &Machine| [Some(machine.compiler), machine.without_profile, Some(machine.emulator)];
+    let tools = MACHINES.iter().flat_map(of_machine).flatten().chain(["gcc"]);
+    tools.filter(|tool| process::find(tool).is_none()).collect()
+}
