@@ -1,4 +1,4 @@
-//! The position of the first extreme element along an axis: vectors run across results, or, where the axis is the last one, along it.
+//! Position of the first extreme element along an axis. Vectors run across results, or along the axis if it is the last one.
 
 use super::reduction::Reduction;
 use crate::ir::{ElementType, Extent, Inst, Operation, Search, Value as Tensor};
@@ -13,7 +13,7 @@ use crate::schedule::movement::iota::{integer_as, lane_numbers};
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
-/// The numbers of a kernel: the dimensions before, at and after the axis, and the elements of the last two.
+/// The extents of a kernel: before, at and after the axis, and the product of the last two.
 #[derive(Clone, Copy)]
 struct Counts {
     outer: Number,
@@ -22,7 +22,7 @@ struct Counts {
     line: Number,
 }
 
-/// A search along rows of the input by this many lanes, whose numbers are 0, 1, …
+/// A search along rows of the input by vectors. `numbers` are the lane numbers 0, 1, …
 struct Line {
     input: Buffer,
     lanes: u16,
@@ -30,13 +30,13 @@ struct Line {
     extent: Number,
 }
 
-/// See the module.
+/// Schedule of an `arg_reduce`.
 pub struct ArgReduceSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
     /// Products of the dimensions before, at and after the axis.
     shape: [Quantity; 3],
-    /// Truth values are compared as bytes.
+    /// Element type. Truth values are compared as bytes.
     element: ElementType,
     lane: Lane,
     result_lane: Lane,
@@ -44,10 +44,10 @@ pub struct ArgReduceSchedule<'a> {
 }
 
 impl<'a> ArgReduceSchedule<'a> {
-    /// The schedule of an `arg_reduce`.
+    /// Makes the schedule of an `arg_reduce`.
     ///
     /// # Errors
-    /// For dynamic shapes, elements without arithmetic, and positions beyond 31 bits.
+    /// [`Unsupported`] for dynamic shapes, elements without arithmetic, and positions beyond 31 bits.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::ArgReduce(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -62,18 +62,18 @@ impl<'a> ArgReduceSchedule<'a> {
         Ok(Self { cx, operand, shape: parts, element, lane: memory_lane(element)?, result_lane, search: operator.search })
     }
 
-    /// Whether there may be nothing to choose from.
+    /// Tests whether the axis may have no elements.
     fn may_be_empty(&self) -> bool {
         self.shape[1].extents().any(|index| self.cx.function.interval(Extent::Value(index)).low < 1)
     }
 
-    /// Where there is nothing to choose from all positions are 0, as in the tensor language.
+    /// Writes position 0 for all results, as the tensor language defines for an axis without elements.
     fn nothing(&self, b: &mut KernelBuilder, results: Number, output: Buffer) {
         let zero = b.int(Type::scalar(self.result_lane), 0);
         results.repeat(b, |b, i| b.store(output, i, 0, zero));
     }
 
-    /// Where x is strictly better than y. NaN is better than every number where the search finds it, else worse.
+    /// Compares elements: true if x is strictly better than y. NaN is better than every number if the search finds NaN, otherwise worse.
     fn better(&self, b: &mut KernelBuilder, x: Value, y: Value) -> Value {
         let wide_unsigned = self.element.is_unsigned_integer() && self.element.bits() >= 32;
         let op = if wide_unsigned { CompareOp::UnsignedLess } else { CompareOp::Less };
@@ -81,7 +81,7 @@ impl<'a> ArgReduceSchedule<'a> {
         if !self.element.is_float() {
             return better;
         }
-        // A number equals itself, NaN does not.
+        // A number is equal to itself, NaN is not.
         let (nan, number) = (CompareOp::NotEqual, CompareOp::Equal);
         let [of_x, of_y] = if self.search.finds_nan() { [nan, number] } else { [number, nan] };
         let (of_x, of_y) = (b.compare(of_x, x, x), b.compare(of_y, y, y));
@@ -89,7 +89,7 @@ impl<'a> ArgReduceSchedule<'a> {
         b.binary(BinaryOp::Or, better, by_kind)
     }
 
-    /// The better of the best so far and new elements, with their positions.
+    /// Returns the better of the best so far and new elements, with their positions.
     fn update(&self, b: &mut KernelBuilder, best: &[Value], x: Value, position: Value) -> Vec<Value> {
         let better = self.better(b, x, best[0]);
         vec![b.select(better, x, best[0]), b.select(better, position, best[1])]
@@ -122,7 +122,7 @@ impl<'a> ArgReduceSchedule<'a> {
         });
     }
 
-    /// Rows along the axis, each by vectors; by single lanes where the kernel learns that the axis is shorter than a vector.
+    /// Searches rows along the axis by vectors. If a run-time axis is shorter than a vector, single lanes are used.
     fn along(
         &self,
         b: &mut KernelBuilder,
@@ -152,9 +152,9 @@ impl<'a> ArgReduceSchedule<'a> {
         Ok(())
     }
 
-    /// The position of the extreme element of the row that begins at `base`. Every lane starts at the first element, so that what is found
-    /// there is what one walk over all elements finds. The last vector overlaps the one before it when the axis is no multiple of the lanes:
-    /// an element seen twice changes nothing.
+    /// Returns the position of the extreme element in the row that begins at `base`. Every lane starts with the first element, so the result is the
+    /// result of a walk over all elements. If the axis is no multiple of the lanes, the last vector overlaps the one before it. Elements that are
+    /// seen twice change nothing.
     fn position(&self, b: &mut KernelBuilder, reduction: &Reduction, line: &Line, base: Value) -> Value {
         let &Line { input, lanes, numbers, extent } = line;
         let step = |b: &mut KernelBuilder, position: Value, best: &[Value]| {
@@ -182,13 +182,13 @@ impl<'a> ArgReduceSchedule<'a> {
         self.best_lane(b, reduction, &best)
     }
 
-    /// The least of the positions in lanes whose elements are the best. Lanes that met nothing but NaN hold position 0, which is that of no number; it
-    /// is the result where all lanes are such.
+    /// Returns the least position among the lanes with the best element. Lanes that met only NaN hold position 0 and are skipped. If all lanes met
+    /// only NaN, the result is 0.
     fn best_lane(&self, b: &mut KernelBuilder, reduction: &Reduction, best: &[Value]) -> Value {
         let (elements, positions) = (best[0], best[1]);
         let lanes = b.ty(elements).lanes;
         let beyond = b.int(Type::vector(Lane::I32, lanes), i64::from(i32::MAX));
-        // Extremes across lanes leave NaN out or not, as the machine has it.
+        // Machines differ in their treatment of NaN in extremes across lanes.
         let skipped = (self.element.is_float() && !self.search.finds_nan()).then(|| b.compare(CompareOp::NotEqual, elements, elements));
         let elements = match skipped {
             Some(skipped) => {
@@ -223,7 +223,7 @@ impl Schedule for ArgReduceSchedule<'_> {
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("arg_reduce");
         let mut arguments = Arguments::default();
-        // As many lanes as the axis has elements at least, so that no lane is without one.
+        // The lanes are at most the axis' elements, so that no lane is empty.
         let within = extent.as_known().map_or(1 << 15, |extent| 1u64 << extent.max(1).ilog2().min(15));
         let lanes = u64::from(self.cx.machine.lanes(self.lane.bytes())).min(within) as u16;
         let numbers = inner.is(1).then(|| lane_numbers(&mut b, &mut arguments, lanes));

@@ -1,4 +1,4 @@
-//! Sums of bytes along a dimension: in 16 bits for as many as fit there, which takes half the instructions of 32 bits.
+//! Sums of bytes along a dimension. Sums of up to 256 bytes fit 16 bits, which takes half the instructions of 32 bits.
 
 use super::reduce::{Dimension, Lowering};
 use crate::ir::{ElementType, Reduction as Kind, ScalarOp};
@@ -8,13 +8,13 @@ use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
-/// Bytes whose sum is one of 16 bits: 256 times -128 is the least number there, and 256 times 255 is less than the largest without a sign.
+/// Maximum number of bytes whose sum fits 16 bits: 256 times -128 is the least signed number, and 256 times 255 fits unsigned.
 const MOST: i64 = 256;
-/// Sums of fewer bytes cost more to widen than they save.
+/// Minimum number of bytes. The sum of fewer costs more to widen than it saves.
 const LEAST: i64 = 4;
 
 impl Lowering<'_> {
-    /// The extent of the innermost dimension that is reduced, if sums along it are computed in 16 bits.
+    /// Returns the extent of the innermost reduced dimension, if sums along it are computed in 16 bits.
     pub(super) fn adds_in_16_bits(&self, dimension: &Dimension, inner: &[Dimension], lanes: u16) -> Option<i64> {
         let cx = &self.schedule.cx;
         let Number::Known(extent) = dimension.extent else { return None };
@@ -23,7 +23,7 @@ impl Lowering<'_> {
         (fits && self.signed_bytes().is_some()).then_some(extent)
     }
 
-    /// Tells whether the bytes that are summed have a sign, if the work on elements only widens bytes to 32 bits.
+    /// Returns `true` for signed bytes and `false` for unsigned ones. `None` if the work on elements does more than widen bytes to 32 bits.
     pub(super) fn signed_bytes(&self) -> Option<bool> {
         let expression = &self.schedule.cx.group.prologue.as_ref()?.expression;
         let &[result] = &expression.results[..] else { return None };
@@ -37,7 +37,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The partial result over a dimension of known extent, whose elements are this many pixels apart.
+    /// Adds the sum over a dimension of known extent to a partial result. Elements are `step` pixels apart.
     pub(super) fn sum_in_16_bits(
         &self,
         b: &mut KernelBuilder,
@@ -82,7 +82,7 @@ impl Lowering<'_> {
     }
 }
 
-/// A byte that was widened to 32 bits, in 16 bits.
+/// Narrows a byte that was widened to 32 bits to 16 bits.
 fn in_16_bits(b: &mut KernelBuilder, widened: Value) -> Value {
     match b.definition(widened) {
         Some(&Inst::Convert { op: op @ (ConvertOp::SignExtend | ConvertOp::ZeroExtend), a }) => b.convert(op, a, Lane::I16),

@@ -1,4 +1,4 @@
-//! Many elements to one, or to a running one: reductions, windows, searches, scans.
+//! Combinations of many elements to one, or to running results: reductions, windows, searches, scans.
 
 pub mod arg_reduce;
 mod byte_sums;

@@ -1,5 +1,5 @@
-//! Reductions over whole axes. Vectors run along the last dimension: across results where it is kept, across elements of one
-//! result where it is reduced, unless their order matters.
+//! Reductions over whole axes. Vectors run along the last dimension. If it is kept, they run across results. If it is reduced, they run across the
+//! elements of one result, unless the order of elements matters.
 
 use super::reduction::{Reduction, SHORT_WORK};
 use crate::ir::{Inst, Operation, Value as Tensor};
@@ -14,28 +14,28 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
-/// Registers for partial results of one result each.
+/// Maximum registers for partial results.
 const REGISTERS: u32 = 8;
-/// More results side by side hide no more.
+/// Maximum results that are computed side by side. More would hide no more latency.
 const MOST_TOGETHER: u32 = 4;
 
-/// See the module.
+/// Schedule of a `reduce`.
 pub struct ReduceSchedule<'a> {
     pub(super) cx: Context<'a>,
-    /// The operand, and what becomes of the results.
+    /// Work on the operand, and work on the results.
     reader: ElementWise<'a>,
     writer: ElementWise<'a>,
     pub(super) reduction: Reduction,
     shape: Vec<Quantity>,
-    /// Whether each dimension is reduced.
+    /// Reduced dimensions.
     reduced: Vec<bool>,
 }
 
 impl<'a> ReduceSchedule<'a> {
-    /// The schedule of a `reduce`.
+    /// Makes the schedule of a `reduce`.
     ///
     /// # Errors
-    /// For shapes and types without lowering.
+    /// [`Unsupported`] for shapes and types without lowering.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Reduce(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -81,7 +81,7 @@ impl Schedule for ReduceSchedule<'_> {
         }
         let way = ["", ", within a row", ", within a row, in order"][usize::from(last_reduced) + usize::from(in_order)];
         let description = format!("reduction, {lanes} at a time{way}");
-        // Sums in 16 bits leave what widens bytes to 32.
+        // Sums in 16 bits do not use the conversions of bytes to 32 bits, which are dead code.
         let kernel = if lowering.signed_bytes().is_some() { DEAD.after(b.finish()) } else { b.finish() };
         Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
@@ -91,14 +91,14 @@ pub(super) struct Lowering<'a> {
     pub(super) schedule: &'a ReduceSchedule<'a>,
     pub(super) reader: ElementWise<'a>,
     writer: ElementWise<'a>,
-    /// Dimensions but the last: those of results, and those that are combined.
+    /// Dimensions without the last: the results' and the reduced ones.
     kept: Vec<Dimension>,
     inner: Vec<Dimension>,
     channels: Number,
     lanes: u16,
 }
 
-/// A dimension of a loop nest: its extent, and what one step adds to the input's and the output's pixel number.
+/// A dimension of a loop nest. Each step adds to the input's and the output's pixel number.
 #[derive(Clone, Copy)]
 pub(super) struct Dimension {
     pub(super) extent: Number,
@@ -107,7 +107,7 @@ pub(super) struct Dimension {
 }
 
 impl Dimension {
-    /// The pixels of input and output after a step of this dimension, from those where it begins.
+    /// Returns the pixels of input and output at position `first + step` of this dimension, from the pixels where it begins.
     fn moved(&self, b: &mut KernelBuilder, (input, output): (Value, Value), first: Value, step: i64) -> (Value, Value) {
         let number = b.scale_index(first, 1, step);
         let [input, output] = [(input, self.input_step), (output, self.output_step)].map(|(pixel, step)| {
@@ -118,7 +118,7 @@ impl Dimension {
     }
 }
 
-/// What is loaded before all loops: for vectors of the input, for its single elements, for results.
+/// Values that are loaded before all loops: for vectors of the input, for its single elements, and for results.
 struct Rows {
     vector: Vec<Option<Hoisted>>,
     single: Vec<Option<Hoisted>>,
@@ -126,8 +126,8 @@ struct Rows {
 }
 
 impl ReduceSchedule<'_> {
-    /// Results that are computed side by side: so many that their registers hide the latency of a sum, if that leaves no rest. Then an image is also read
-    /// in long runs.
+    /// Returns the lanes of the vectors that run across results. They take several registers, which hide each other's latency, if the channels fill
+    /// them without a rest. The input is then also read in long runs.
     fn across_lanes(&self, lanes: u16, channels: Number) -> u16 {
         let machine = self.cx.machine;
         let (Number::Known(channels), Goal::Speed) = (channels, self.cx.goal) else { return lanes };
@@ -138,7 +138,7 @@ impl ReduceSchedule<'_> {
         wider.find(|&wide| in_vectors && fits(wide)).unwrap_or(lanes)
     }
 
-    /// Dimensions but the last, kept or reduced ones, outermost first.
+    /// Returns the dimensions before the last one, either the kept or the reduced ones, outermost first.
     fn dimensions(&self, b: &mut KernelBuilder, cells: &Cells, reduced: bool) -> Vec<Dimension> {
         let shape = &self.shape;
         let (mut input_step, mut output_step) = (Quantity::known(1), Quantity::known(1));
@@ -180,7 +180,7 @@ impl Lowering<'_> {
         outcome
     }
 
-    /// One element after the other, as the interpreter takes them.
+    /// Combines one element after another, in the order of the interpreter.
     fn in_order(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
         let hoisted = (self.reader.hoist(b, 1), self.writer.hoist(b, 1));
         let zero = b.index(0);
@@ -200,7 +200,7 @@ impl Lowering<'_> {
         outcome
     }
 
-    /// The partial result over rows, each element by element, from an input pixel on.
+    /// Combines the rows from an input pixel on, element by element, with a partial result.
     fn rows(
         &self,
         b: &mut KernelBuilder,
@@ -249,8 +249,8 @@ impl Lowering<'_> {
         outcome
     }
 
-    /// Results that are computed side by side, so that the sums of one hide the latency of another's: one where each takes much code, or loops of
-    /// its own. Their partial results take half of the registers at most.
+    /// Returns the number of results that are computed side by side, so that their sums hide each other's latency. It is 1 if a result takes much
+    /// code or loops of its own. Partial results take a limited number of registers.
     fn together(&self) -> u64 {
         let cx = &self.schedule.cx;
         let work = cx.group.prologue.iter().chain(&cx.group.epilogue);
@@ -263,7 +263,8 @@ impl Lowering<'_> {
         u64::from((REGISTERS / registers).clamp(1, MOST_TOGETHER))
     }
 
-    /// Results whose elements begin at pixels of the input, side by side: by vectors, then one after the other.
+    /// Computes results side by side: by vectors, then the remaining elements one by one. `rows` are the first pixels of the input and the pixels of
+    /// the output.
     fn results(&self, b: &mut KernelBuilder, rows: &[(Value, Value)], hoisted: &Rows) -> Result<(), Unsupported> {
         let reduction = &self.schedule.reduction;
         let known = if let Number::Known(n) = self.channels { Some(n) } else { None };
@@ -301,12 +302,12 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Whether what comes after whole vectors is combined in the lanes of one more.
+    /// Tests whether the elements after whole vectors are combined as one masked vector.
     fn masks_rest(&self) -> bool {
         self.channels.masks_rest(self.lanes, self.schedule.cx.machine.masked_lanes)
     }
 
-    /// Partial results with what comes after whole vectors, if anything does, in the lanes of one more vector.
+    /// Combines partial results with the elements after whole vectors, if there are any, in one masked vector.
     fn with_rest(
         &self,
         b: &mut KernelBuilder,
@@ -323,20 +324,20 @@ impl Lowering<'_> {
         })
     }
 
-    /// A result as the epilogue reads it.
+    /// Converts a result for the epilogue, if there is one.
     fn finish(&self, b: &mut KernelBuilder, total: Value) -> Value {
         let is_stored = self.schedule.cx.group.epilogue.is_none();
         if is_stored { total } else { self.schedule.reduction.finish(b, &self.reader, 0, total) }
     }
 
-    /// The place of an element of a pixel.
+    /// Returns the place of a channel of a pixel.
     pub(super) fn place(&self, b: &mut KernelBuilder, pixel: Value, channel: Value) -> OutputPosition {
         let base = self.channels.scale(b, pixel);
         let flat = b.add(base, channel);
         OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat }
     }
 
-    /// The partial result over the reduced dimensions but the last, from an input pixel on.
+    /// Combines the elements of all reduced dimensions before the last one, from an input pixel on, with a partial result.
     #[allow(clippy::too_many_arguments, reason = "the coordinates of one vector of the input")]
     fn sum(
         &self,
@@ -370,7 +371,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Nested loops over dimensions, tracking the pixel numbers of input and output.
+/// Writes nested loops over dimensions, with the pixel numbers of input and output.
 fn nest(
     b: &mut KernelBuilder,
     dimensions: &[Dimension],

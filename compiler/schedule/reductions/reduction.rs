@@ -1,4 +1,4 @@
-//! The reductions that windows and whole-axis reductions share: neutral element and combination, in registers.
+//! Reductions in registers, for windows, whole axes and rows: neutral element and combination.
 
 use crate::ir::{ElementType, Reduction as Kind, Word};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
@@ -6,7 +6,7 @@ use crate::schedule::elementwise::lanes::{exact, narrow, register_lane};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::unsupported::Unsupported;
 
-/// Work on an element that takes less, in additions, is written out for more results side by side.
+/// Bound of an element's work, in additions, for which more results are computed side by side.
 pub const SHORT_WORK: u64 = 24;
 
 /// A reduction of elements of one type.
@@ -18,14 +18,13 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// The reduction of a kind.
+    /// Makes a reduction.
     ///
-    /// # Errors
-    /// For types that it is not defined or not compiled for.
+    /// [`Unsupported`] for types that it is not defined or not compiled for.
     pub fn new(kind: Kind, element: ElementType) -> Result<Self, Unsupported> {
         let lane = register_lane(element)?;
         let ok = match kind {
-            // Narrow sums wrap, which registers of 32 bits do not.
+            // Narrow sums wrap; sums in registers of 32 bits do not.
             Kind::Sum | Kind::Product => !matches!(lane, Lane::Mask) && element.bits() >= 32,
             Kind::Any | Kind::All => lane == Lane::Mask,
             _ => lane != Lane::Mask,
@@ -36,10 +35,10 @@ impl Reduction {
         Ok(Self { kind, element, lane })
     }
 
-    /// The reduction of a kind whose results are stored by [`wrapped`]; on truth values a sum or maximum is `any`, a product or minimum `all`.
+    /// Makes a reduction whose results are stored by [`wrapped`]. On truth values, a sum or maximum becomes `any`, and a product or minimum becomes
+    /// `all`.
     ///
-    /// # Errors
-    /// For types that nothing is computed with.
+    /// [`Unsupported`] for types without arithmetic.
     pub fn wrapping(kind: Kind, element: ElementType) -> Result<Self, Unsupported> {
         let lane = register_lane(element)?;
         let kind = match kind {
@@ -50,35 +49,35 @@ impl Reduction {
         Ok(Self { kind, element, lane })
     }
 
-    /// The same reduction of elements as they lie in memory, if it is the largest or smallest of bytes.
+    /// Returns the same reduction of bytes in stored form. `None` unless it is the maximum or minimum of bytes.
     pub fn of_bytes(self) -> Option<Self> {
         let is_extreme = matches!(self.kind, Kind::Max | Kind::MaxOrNan | Kind::Min | Kind::MinOrNan);
         let is_byte = matches!(self.element, ElementType::I8 | ElementType::U8);
         (is_extreme && is_byte).then_some(Self { lane: Lane::I8, ..self })
     }
 
-    /// Whether elements must be combined in their order. A product of floats in parts can overflow, or vanish, where none in order
-    /// does, and the other way round: infinity times 0 is no number.
+    /// Tests whether elements must be combined in their order. A product of floats in parts can overflow or vanish when the product in order does
+    /// not, and the reverse. Infinity times 0 is NaN.
     pub fn is_ordered(&self) -> bool {
         self.kind == Kind::Product && self.lane.is_float()
     }
 
-    /// Tells whether it is one of a kind.
+    /// Tests whether the reduction has this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.kind == kind
     }
 
-    /// Whether floats are combined, whose order tells in the result.
+    /// Tests whether elements are floats, for which the order of combination can change the result.
     pub fn is_of_floats(&self) -> bool {
         self.lane.is_float()
     }
 
-    /// Whether a float that is no number becomes the one NaN.
+    /// Tests whether NaN elements make the result NaN.
     pub fn keeps_nan(&self) -> bool {
         self.lane.is_float() && matches!(self.kind, Kind::MaxOrNan | Kind::MinOrNan)
     }
 
-    /// Whether it is a maximum, or a minimum; nothing where it is neither.
+    /// Returns `true` for a maximum and `false` for a minimum. `None` for other reductions.
     pub fn is_maximum(&self) -> Option<bool> {
         match self.kind {
             Kind::Max | Kind::MaxOrNan => Some(true),
@@ -87,12 +86,12 @@ impl Reduction {
         }
     }
 
-    /// Bytes of a lane of a partial result.
+    /// Returns the bytes of a lane of a partial result.
     pub fn lane_bytes(&self) -> u32 {
         self.lane.bytes()
     }
 
-    /// The neutral element in every lane.
+    /// Returns the neutral element in every lane.
     pub fn neutral(&self, b: &mut KernelBuilder, lanes: u16) -> Value {
         let ty = Type::vector(self.lane, lanes);
         match (self.kind, self.lane) {
@@ -111,7 +110,7 @@ impl Reduction {
         }
     }
 
-    /// Two partial results combined.
+    /// Combines two partial results.
     pub fn combine(&self, b: &mut KernelBuilder, a: Value, x: Value) -> Value {
         let float = self.lane.is_float();
         let unsigned = self.is_unsigned();
@@ -132,19 +131,19 @@ impl Reduction {
         b.binary(op, a, x)
     }
 
-    /// Whether registers hold elements that are compared without sign. Narrow ones are extended, and compared with sign: they may be negative
-    /// there until a store saturates them. Bytes as they lie in memory are not.
+    /// Tests whether registers hold elements that are compared as unsigned. Narrow elements are extended and compared as signed, since they may be
+    /// negative until a store saturates them. Bytes in stored form are unsigned.
     fn is_unsigned(&self) -> bool {
         self.element.is_unsigned_integer() && (self.element.bits() >= 32 || self.lane == Lane::I8)
     }
 
-    /// What everything combines to, as others than a store read it. Work on the elements leaves it to the store to saturate what is narrow. That
-    /// keeps the order of elements, so the extreme of what saturates is the extreme saturated.
+    /// Converts a complete result for a reader other than a store. Work on narrow elements leaves saturation to the store. Saturation keeps the order
+    /// of elements, so it can follow a maximum or minimum.
     pub fn finish(&self, b: &mut KernelBuilder, work: &ElementWise<'_>, result: usize, value: Value) -> Value {
         if work.saturates(result) { exact(b, value, self.element) } else { value }
     }
 
-    /// All lanes of a partial result combined to one.
+    /// Combines all lanes of a partial result to one.
     pub fn horizontal(&self, b: &mut KernelBuilder, a: Value) -> Value {
         let op = match self.kind {
             Kind::Sum => Some(HorizontalOp::Add),
@@ -169,7 +168,7 @@ impl Reduction {
     }
 }
 
-/// Whether any, as their maximum, or all lanes of a mask are set, as their minimum: machines combine numbers across lanes in a few instructions.
+/// Tests whether any lane of a mask is set (by a maximum), or all lanes (by a minimum). Machines combine numbers across lanes in a few instructions.
 fn any_or_all(b: &mut KernelBuilder, mask: Value, extreme: HorizontalOp) -> Value {
     let ty = Type::vector(Lane::I32, b.ty(mask).lanes);
     let (one, zero) = (b.int(ty, 1), b.int(ty, 0));
@@ -179,7 +178,7 @@ fn any_or_all(b: &mut KernelBuilder, mask: Value, extreme: HorizontalOp) -> Valu
     b.compare(CompareOp::NotEqual, number, zero)
 }
 
-/// An extreme of the lanes, or NaN if a lane is: extremes across lanes leave NaN out or not, as the machine has it.
+/// Replaces an extreme of lanes by NaN if any lane is NaN. Machines differ in their treatment of NaN in extremes across lanes.
 fn or_nan(b: &mut KernelBuilder, lanes: Value, extreme: Value) -> Value {
     let mut unordered = b.compare(CompareOp::NotEqual, lanes, lanes);
     if b.ty(lanes).lanes > 1 {
@@ -189,7 +188,7 @@ fn or_nan(b: &mut KernelBuilder, lanes: Value, extreme: Value) -> Value {
     b.select(unordered, nan, extreme)
 }
 
-/// A combined value as it is stored: narrow integers wrap, floats of 16 bits are rounded.
+/// Converts a combined value to the stored form. Narrow integers wrap, and 16-bit floats are rounded.
 pub fn wrapped(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
     match element {
         ElementType::I8 | ElementType::U8 => b.convert(ConvertOp::Wrap, value, Lane::I8),

@@ -1,5 +1,5 @@
-//! Partial results of a reduction along an axis, one element after another as the reference takes them: vectors run across the lines of
-//! the scan, of which there is one only where the axis is the last.
+//! Running results of a reduction along an axis, one element after another, in the order of the reference. Vectors run across the lines of the scan.
+//! If the axis is the last one, a few lines are scanned side by side.
 
 use super::reduction::{Reduction, wrapped};
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
@@ -12,10 +12,10 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
-/// Lines side by side: as many as a sum of floats takes cycles.
+/// Number of lines side by side: the latency of a float addition, in cycles.
 const TOGETHER: u64 = 4;
 
-/// See the module.
+/// Schedule of a `scan`.
 pub struct ScanSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
@@ -29,10 +29,10 @@ pub struct ScanSchedule<'a> {
 }
 
 impl<'a> ScanSchedule<'a> {
-    /// The schedule of a `scan`.
+    /// Makes the schedule of a `scan`.
     ///
     /// # Errors
-    /// For dynamic shapes and elements without arithmetic.
+    /// [`Unsupported`] for dynamic shapes and elements without arithmetic.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Scan(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -50,7 +50,7 @@ impl<'a> ScanSchedule<'a> {
         })
     }
 
-    /// Lines of single elements that are scanned side by side, so that the sums of one hide the latency of another's.
+    /// Returns the number of lines of single elements that are scanned side by side, so that their sums hide each other's latency.
     fn together(&self) -> u64 {
         let is_short = self.cx.goal == Goal::Size || !self.cx.machine.has_vector_registers() || self.cx.machine.at_once;
         if is_short { 1 } else { TOGETHER }
@@ -59,7 +59,7 @@ impl<'a> ScanSchedule<'a> {
 
 impl Schedule for ScanSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        // Each element is read before its result is written over it.
+        // Each element is read before its result overwrites it.
         Requirements { may_share: vec![(self.operand, self.cx.group.outputs[0])], ..Requirements::default() }
     }
 
@@ -102,7 +102,7 @@ struct Scan<'s, 'a> {
 }
 
 impl Scan<'_, '_> {
-    /// Scans the same lanes of some lines, which begin at these elements.
+    /// Scans the same lanes of some lines. `lines` are the first elements, and `i` is the first lane.
     fn lines(&self, b: &mut KernelBuilder, lines: &[Value], i: Value, active: Active) {
         let starts: Vec<Value> = lines.iter().map(|&line| b.add(line, i)).collect();
         let neutral = self.schedule.reduction.neutral(b, self.lanes);
@@ -113,7 +113,7 @@ impl Scan<'_, '_> {
         });
     }
 
-    /// How far the element of a step is after the first one.
+    /// Returns the distance of a step's element from the first element of the line.
     fn offset(&self, b: &mut KernelBuilder, step: Value) -> Value {
         let position = if self.schedule.reverse {
             let last = self.extent.less_one(b);
@@ -124,7 +124,7 @@ impl Scan<'_, '_> {
         self.inner.scale(b, position)
     }
 
-    /// Stores the result of an element. Gives the partial result with it.
+    /// Stores the result of an element. Returns the partial result that includes it.
     fn element(&self, b: &mut KernelBuilder, (start, offset): (Value, Value), partial: Value, active: Active) -> Value {
         let ([input, target], element) = (self.buffers, self.schedule.element);
         let place = b.add(start, offset);

@@ -1,4 +1,4 @@
-//! Reductions over sliding windows (pooling): vectors run along the channels; taps outside the input are left out.
+//! Reductions over sliding windows (pooling). Vectors run along the channels, and taps outside the input are skipped.
 
 use super::nines;
 use super::reduction::Reduction;
@@ -14,37 +14,37 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::Quantity;
 use crate::schedule::unsupported::Unsupported;
 
-/// Windows of at most this many taps are written out.
+/// Maximum taps of a window that is unrolled.
 const WRITTEN_OUT: u64 = 25;
 
-/// See the module.
+/// Schedule of a `window`.
 pub struct WindowSchedule<'a> {
     cx: Context<'a>,
-    /// The operand, and what becomes of the results.
+    /// Work on the operand, and work on the results.
     reader: ElementWise<'a>,
     writer: ElementWise<'a>,
     reduction: Reduction,
-    /// Whether elements stay bytes until the window is reduced.
+    /// `true` if elements stay bytes until the window is reduced.
     keeps_bytes: bool,
     summation: Summation,
-    /// Whether the largest element is wanted, and not a sum.
+    /// `true` for a maximum, `false` for other reductions.
     is_largest: bool,
     sizes: Sizes,
-    /// Rows and width of the window; strides, dilation, padding. One spatial dimension is a single row.
+    /// Rows and columns of the window; strides, dilation, padding. One spatial dimension is a single row.
     size: [u64; 2],
     strides: [u64; 2],
     dilation: [u64; 2],
     low: [u64; 2],
-    /// Whether taps may be outside the input.
+    /// `true` if taps may be outside the input.
     padded: bool,
     channels: Quantity,
 }
 
 impl<'a> WindowSchedule<'a> {
-    /// The schedule of a `window`.
+    /// Makes the schedule of a `window`.
     ///
     /// # Errors
-    /// For shapes and types without lowering.
+    /// [`Unsupported`] for shapes and types without lowering.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Window(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -134,7 +134,7 @@ impl Schedule for WindowSchedule<'_> {
     }
 }
 
-/// The taps of the windows at one vector of the output.
+/// The taps of a window at one vector of the output.
 struct Taps<'t> {
     schedule: &'t WindowSchedule<'t>,
     numbers: &'t Numbers,
@@ -142,16 +142,16 @@ struct Taps<'t> {
     hoisted: &'t [Option<Hoisted>],
     lanes: u16,
     active: Active,
-    /// Row and column of the first tap; they may be outside the input.
+    /// Row and column of the first tap. They may be outside the input.
     top: Value,
     left: Value,
-    /// The image's first row among those of all images.
+    /// First row of the image, counted over all images.
     first: Value,
     channel: Value,
 }
 
 impl Taps<'_> {
-    /// Tap by tap, row by row: written out where the whole window is inside the input.
+    /// Combines taps row by row. The code is unrolled for windows that are inside the input.
     fn in_rows(&self, b: &mut KernelBuilder, neutral: Value) -> Result<Value, Unsupported> {
         let Some(inside) = self.schedule.written_out() else { return self.looped(b, neutral) };
         if !self.schedule.padded {
@@ -177,7 +177,7 @@ impl Taps<'_> {
         written.and(looped).map(|_| sum[0])
     }
 
-    /// All taps of a window that is inside an input of this width, each at a fixed distance from the first.
+    /// Combines all taps of a window inside an input of this width, unrolled. Each tap has a fixed distance from the first.
     fn written_out(&self, b: &mut KernelBuilder, neutral: Value, width: i64) -> Result<Value, Unsupported> {
         let WindowSchedule { size, dilation, reduction, .. } = self.schedule;
         let zero = b.index(0);
@@ -192,7 +192,7 @@ impl Taps<'_> {
         Ok(sum)
     }
 
-    /// As [`Self::in_rows`], in loops.
+    /// Combines taps row by row, in loops.
     fn looped(&self, b: &mut KernelBuilder, neutral: Value) -> Result<Value, Unsupported> {
         let WindowSchedule { size, dilation, reduction, .. } = self.schedule;
         let mut outcome = Ok(());
@@ -218,7 +218,7 @@ impl Taps<'_> {
         outcome.map(|()| sum[0])
     }
 
-    /// The largest, nine at a time, down the columns; taps outside the input are the nearest element inside.
+    /// Computes the maximum by groups of nine taps, down the columns. The nearest element inside replaces taps outside the input.
     fn largest_of_nines(&self, b: &mut KernelBuilder, neutral: Value) -> Result<Value, Unsupported> {
         let WindowSchedule { size, dilation, padded, .. } = self.schedule;
         let mut outcome = Ok(());
@@ -248,7 +248,7 @@ impl Taps<'_> {
         outcome.map(|()| largest)
     }
 
-    /// Sums of nine at a time, down the columns; taps outside the input are 0.
+    /// Computes the sum by groups of nine taps, down the columns. Taps outside the input are 0.
     fn sum_of_nines(&self, b: &mut KernelBuilder, zero: Value) -> Result<Value, Unsupported> {
         let WindowSchedule { size, dilation, .. } = self.schedule;
         let mut outcome = Ok(());
@@ -269,7 +269,7 @@ impl Taps<'_> {
         outcome.map(|()| sum)
     }
 
-    /// The row `ky` below the first, and the first element of it among those of all images, in pixels.
+    /// Returns the row `ky` below the first tap. The second value is the row's first pixel, counted over all images.
     fn line(&self, b: &mut KernelBuilder, ky: Value) -> (Value, Value) {
         let row = b.add(self.top, ky);
         let line = b.add(self.first, row);
@@ -297,7 +297,7 @@ impl Taps<'_> {
         Ok(elements[0])
     }
 
-    /// What is taken of a tap inside the input, and what there is of another one.
+    /// Runs `take` for a tap inside the input, and `outside` for other taps.
     fn if_inside(
         &self,
         b: &mut KernelBuilder,
@@ -316,7 +316,7 @@ impl Taps<'_> {
     }
 }
 
-/// The interval of a window's sums of integers, if it is known.
+/// Returns the interval of a window's integer sums, if it is known and the window sums.
 fn sums(reader: &ElementWise<'_>, reduction: ir::Reduction, size: &[i64]) -> Option<(i64, i64)> {
     let taps = size.iter().map(|&n| i128::from(n)).product::<i128>();
     let (low, high) = reader.range(0);
@@ -325,16 +325,16 @@ fn sums(reader: &ElementWise<'_>, reduction: ir::Reduction, size: &[i64]) -> Opt
     (reduction == ir::Reduction::Sum).then_some(sums)
 }
 
-/// Windows inside an image of known sizes.
+/// Windows that are inside an image of known size.
 struct Inside {
-    /// The image's width.
+    /// Width of the image.
     width: i64,
-    /// Rows and columns at which such a window can begin.
+    /// Numbers of rows and columns at which such a window can begin.
     places: [i64; 2],
 }
 
 impl WindowSchedule<'_> {
-    /// Where windows are inside the image, if the taps of such a window are written out.
+    /// Returns the places of windows that are inside the image. `None` if such windows are not unrolled.
     fn written_out(&self) -> Option<Inside> {
         let known = |extent: &Quantity| extent.as_known().filter(|_| self.channels.as_known().is_some());
         let image = [known(&self.sizes.input[1])?, known(&self.sizes.input[2])?];

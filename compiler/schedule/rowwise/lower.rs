@@ -1,4 +1,4 @@
-//! The kernel of a group that works row by row.
+//! Kernel of a group that works row by row.
 
 use super::across::Across;
 use super::passes::{Keeper, Pass};
@@ -17,19 +17,19 @@ use crate::schedule::reductions::reduction::Reduction;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::FxHashMap;
 
-/// A walk over a row by vectors of some length. A pass is one walk, or several where reductions of one pass take vectors of different lengths.
+/// A walk over a row by vectors of one length. A pass is one walk, or several if its reductions take vectors of different lengths.
 pub struct Walk<'a> {
     work: ElementWise<'a>,
-    /// What the work reads that is in registers or in a row that is kept, in the order in which the work takes it.
+    /// Operands of the work that are in registers or in a kept row, in the order of the work.
     given: Vec<Tensor>,
     lanes: u16,
-    /// Which elements it writes or keeps, by their number among the results of the work.
+    /// Elements that the walk writes or keeps, by their number among the results of the work.
     written: Vec<(usize, Tensor)>,
-    /// What is reduced, by its number among the results, and the tensor of the reduction's result.
+    /// Reductions: the number of the reduced result, the reduction, and the tensor of its result.
     reduced: Vec<(usize, Reduction, Tensor)>,
 }
 
-/// Numbers of the row that are computed at once.
+/// Values of a row that are computed once, not for each element.
 pub struct Numbers<'a> {
     work: ElementWise<'a>,
     given: Vec<Tensor>,
@@ -37,12 +37,12 @@ pub struct Numbers<'a> {
 }
 
 impl Walk<'_> {
-    /// What the sums of a row begin with.
+    /// Returns the neutral values that the reductions of a row begin with.
     fn neutral(&self, b: &mut KernelBuilder, lanes: u16) -> Vec<Value> {
         self.reduced.iter().map(|(_, reduction, _)| reduction.neutral(b, lanes)).collect()
     }
 
-    /// Combines the results of a row so far with what more of its elements give, by the number of the reduction.
+    /// Combines the totals of a row with further partial results. `more` returns the partial result of a reduction, by its number.
     fn add_up(&self, b: &mut KernelBuilder, totals: &mut [Value], more: impl Fn(&mut KernelBuilder, usize, &Reduction) -> Value) {
         for (number, (total, (_, reduction, _))) in totals.iter_mut().zip(&self.reduced).enumerate() {
             let sum = more(b, number, reduction);
@@ -52,7 +52,7 @@ impl Walk<'_> {
 }
 
 impl<'a> RowwiseSchedule<'a> {
-    /// The walks of a pass.
+    /// Makes the walks of a pass.
     pub(super) fn walks(&self, pass: usize) -> Result<Vec<Walk<'a>>, Unsupported> {
         let pass = &self.passes.list[pass];
         if pass.elements.is_empty() {
@@ -70,7 +70,7 @@ impl<'a> RowwiseSchedule<'a> {
         if walks.is_empty() {
             walks.push(self.walk(pass)?);
         }
-        // What is written may take the place of what is read, so the last walk writes.
+        // Written tensors may overwrite tensors that are read, so the last walk writes.
         let is_written = |tensor: &Tensor| self.facts.cx.group.outputs.contains(tensor) || self.passes.keeper(*tensor).is_some();
         let written = pass.elements.iter().copied().enumerate().filter(|(_, tensor)| is_written(tensor)).collect();
         if let Some(last) = walks.last_mut() {
@@ -79,7 +79,7 @@ impl<'a> RowwiseSchedule<'a> {
         Ok(walks)
     }
 
-    /// A walk that computes everything, and does nothing with it yet.
+    /// Makes a walk that computes everything but neither writes nor reduces.
     fn walk(&self, pass: &Pass) -> Result<Walk<'a>, Unsupported> {
         let given = self.given(&pass.work.operands);
         let work = ElementWise::step(self.facts.cx, &pass.work, &given, self.facts.shape.clone())?;
@@ -91,13 +91,13 @@ impl<'a> RowwiseSchedule<'a> {
         Ok(Walk { work, given, lanes, written: vec![], reduced: vec![] })
     }
 
-    /// Of the operands of some work, those that the group computes.
+    /// Returns the operands that the group computes.
     fn given(&self, operands: &[Tensor]) -> Vec<Tensor> {
         let results = |inst: &Inst| &self.facts.cx.function.insts[*inst].results;
         operands.iter().copied().filter(|v| self.facts.cx.group.insts.iter().any(|inst| results(inst).contains(v))).collect()
     }
 
-    /// The numbers that are computed before a pass.
+    /// Makes the work that runs once a row before a pass.
     pub(super) fn numbers(&self, pass: usize) -> Result<Option<Numbers<'a>>, Unsupported> {
         let Some((work, results)) = &self.passes.list[pass].numbers else { return Ok(None) };
         let given = self.given(&work.operands);
@@ -125,12 +125,12 @@ impl Schedule for RowwiseSchedule<'_> {
     }
 
     fn writes_scratch_first(&self) -> bool {
-        // The rows that are kept are those of the round.
+        // Kept rows belong to the current iteration.
         true
     }
 }
 
-/// Memory of rows.
+/// Buffers of the rows that are written or kept.
 struct Rows {
     outputs: FxHashMap<Tensor, Buffer>,
     scratch: Vec<Buffer>,
@@ -208,15 +208,15 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[(Tensor, Tensor)]) -> 
         None => format!("row by row, {count} of {length}, {walks} passes"),
     };
     let kernel = b.finish();
-    // What is computed of numbers alone is the same in all columns, and in all vectors of a row.
+    // Work on the once-a-row values alone is the same in all columns, and in all vectors of a row.
     let kernel = if across.is_some() || schedule.passes.has_reciprocals { INVARIANTS.after(kernel) } else { kernel };
     Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 })
 }
 
-/// The numbers and the walks of a pass over single rows.
+/// Once-a-row work and the walks of a pass, for single rows.
 type Step<'a> = (Option<Numbers<'a>>, Vec<Walk<'a>>);
 
-/// The steps of all passes, with their buffers.
+/// Makes the steps of all passes, and declares their buffers.
 fn declared_steps<'a>(
     schedule: &RowwiseSchedule<'a>,
     b: &mut KernelBuilder,
@@ -242,12 +242,12 @@ type Loaded = Vec<Option<Hoisted>>;
 struct Kernel<'k, 'a> {
     schedule: &'k RowwiseSchedule<'a>,
     rows: &'k Rows,
-    /// Elements of a row.
+    /// Number of elements in a row.
     length: Number,
 }
 
 impl<'a> Kernel<'_, 'a> {
-    /// The numbers before a pass, and its walks, for some rows together. `known` are the numbers of each row so far.
+    /// Writes the once-a-row work of a pass and its walks, for some rows together. `known` are the once-a-row values of each row so far.
     fn step(
         &self,
         b: &mut KernelBuilder,
@@ -296,8 +296,8 @@ impl<'a> Kernel<'_, 'a> {
         Ok(())
     }
 
-    /// Walks over some rows side by side and gives the results of the reductions of each: the lanes of a vector that runs along whole
-    /// vectors, then the elements after them: together where their number is known or lanes are masked, else one by one.
+    /// Walks over some rows side by side and returns the results of each row's reductions. Whole vectors come first, and their lanes are combined at
+    /// the end. The remaining elements follow: together if their number is known or lanes are masked, otherwise one by one.
     fn walk(
         &self,
         b: &mut KernelBuilder,
@@ -346,8 +346,8 @@ impl<'a> Kernel<'_, 'a> {
         Ok(totals)
     }
 
-    /// Walks over the elements of some rows that fill vectors, or one at a time over those after them, by the number of active lanes. Gives the
-    /// sums of each row.
+    /// Walks over the whole vectors of some rows, or over the remaining elements one by one if `active` is below the walk's lanes. Returns the sums
+    /// of each row.
     fn stretch(&self, b: &mut KernelBuilder, walk: &Walk<'a>, rows: &[Row], active: u16) -> Result<Vec<Vec<Value>>, Unsupported> {
         let first: Vec<Value> = rows.iter().flat_map(|_| walk.neutral(b, active)).collect();
         let is_rest = active < walk.lanes;
@@ -372,7 +372,7 @@ impl<'a> Kernel<'_, 'a> {
         Ok(of_rows(walk, sums, rows.len()))
     }
 
-    /// The sums of some rows with what comes after the elements that fill vectors, if anything does, in the lanes of one more vector.
+    /// Combines the sums of some rows with the elements after whole vectors, if there are any, in one masked vector.
     fn rest(&self, b: &mut KernelBuilder, walk: &Walk<'a>, rows: &[Row], sums: &[Value]) -> Result<Vec<Vec<Value>>, Unsupported> {
         let sums = self.length.with_rest(b, walk.lanes, sums, |b, start, mask| {
             let mut next = Vec::with_capacity(sums.len());
@@ -389,7 +389,7 @@ impl<'a> Kernel<'_, 'a> {
         Ok(of_rows(walk, sums, rows.len()))
     }
 
-    /// What a walk knows of a row before it begins.
+    /// Prepares a row: loads the values that a walk needs before it begins.
     fn row(
         &self,
         b: &mut KernelBuilder,
@@ -403,7 +403,7 @@ impl<'a> Kernel<'_, 'a> {
         Row { row, base: self.length.scale(b, row), given, hoisted }
     }
 
-    /// Computes a vector of elements, and writes those that are written or kept.
+    /// Computes a vector of elements, and stores the elements that are written or kept.
     fn elements(
         &self,
         b: &mut KernelBuilder,
@@ -429,7 +429,7 @@ impl<'a> Kernel<'_, 'a> {
         Ok(values)
     }
 
-    /// The row that an element is written to, and its index there.
+    /// Returns the buffer that keeps an element, and the element's index in it.
     fn keeper(&self, tensor: Tensor, channel: Value, flat: Value) -> (Buffer, Value) {
         match self.schedule.passes.keeper(tensor).unwrap_or(Keeper::Output(tensor)) {
             Keeper::Output(output) => (self.rows.outputs[&output], flat),
@@ -439,18 +439,18 @@ impl<'a> Kernel<'_, 'a> {
     }
 }
 
-/// The sums of each of some rows.
+/// Splits the sums of all rows into the sums of each row.
 fn of_rows(walk: &Walk<'_>, sums: Vec<Value>, rows: usize) -> Vec<Vec<Value>> {
     let mut sums = sums.into_iter();
     (0..rows).map(|_| sums.by_ref().take(walk.reduced.len()).collect()).collect()
 }
 
-/// A row, and what is known before its elements are walked over.
+/// A row, with the values that are loaded before the walk over its elements.
 struct Row {
     row: Value,
-    /// Elements before the row.
+    /// Number of elements before the row.
     base: Value,
-    /// Of what is given, the numbers in all lanes; `None` for what is kept in memory.
+    /// Given values in all lanes; `None` for operands that are kept in memory.
     given: Vec<Option<Value>>,
     hoisted: Loaded,
 }

@@ -1,5 +1,5 @@
-//! Reductions along rows and element-wise work on the same rows, one row after the other: softmax, normalisations. Each row is walked over
-//! once for each of its [`passes`]; sums are taken in the order that a reduction alone takes them in.
+//! Reductions along rows and element-wise work on the same rows, one row after another: softmax, normalisations. Each of the [`passes`] walks over a
+//! row once. Sums have the same order as in a separate reduction.
 
 mod across;
 mod columns;

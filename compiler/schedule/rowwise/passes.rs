@@ -1,8 +1,8 @@
-//! The passes over a row: one for each reduction that waits for another one's result, and one for what waits for the last.
+//! Passes over a row: one for each reduction that depends on another one's result, and one for the work after the last reduction.
 //!
-//! Every value of the group has a level: what is read from memory has level 0, element-wise work has the highest level of what it reads, and
-//! the result of a reduction has one more than what is reduced. Pass *k* reduces, and writes, what has level *k*; it computes anew
-//! what it needs of earlier passes, or reads it where an earlier pass has kept it.
+//! Every value of the group has a level. Values from memory have level 0. Element-wise work has the highest level of its operands. The result of a
+//! reduction has one more than its operand. Pass *k* reduces and writes the values of level *k*. It computes values of earlier passes again, or reads
+//! them if an earlier pass has kept them.
 
 use super::shares;
 use crate::fuse::{Epilogue, Rowwise};
@@ -10,53 +10,53 @@ use crate::ir::{ElementType, Expression, ExpressionBuilder, Inst, Node, Op, Valu
 use crate::schedule::context::Context;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What happens to a row, in order.
+/// The passes over a row, in order.
 #[derive(Debug)]
 pub struct Passes {
     pub list: Vec<Pass>,
-    /// Elements that an earlier pass keeps for a later one, and where.
+    /// Elements that an earlier pass keeps for a later one, and their places.
     pub kept: Vec<(Value, Keeper)>,
-    /// Tells whether numbers of a row are divided among its elements: what follows from these alone is worth computing once.
+    /// `true` if elements are multiplied by the reciprocal of a once-a-row value. Work on such values alone is then moved out of loops.
     pub has_reciprocals: bool,
 }
 
-/// Where the elements of a row are kept.
+/// Place that keeps the elements of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keeper {
-    /// In the row of a tensor that the group writes: it is what is kept, or is written later.
+    /// Row of a tensor that the group writes: the kept tensor itself, or one that is written later.
     Output(Value),
-    /// In a scratch buffer of the length of a row; of all rows where these run at the same time.
+    /// Scratch buffer of the length of a row, or of all rows if they run at the same time.
     Scratch(usize),
 }
 
-/// A walk over a row, and what is computed once before it.
+/// A walk over a row, and the work that is done once before it.
 #[derive(Debug)]
 pub struct Pass {
-    /// Numbers of the row: the work, and the value of each of its results.
+    /// Once-a-row values: the work, and the value of each of its results.
     pub numbers: Option<(Epilogue, Vec<Value>)>,
-    /// Element-wise work on the elements; its results are `elements`.
+    /// Element-wise work. Its results are `elements`.
     pub work: Epilogue,
-    /// What is written or kept, and what is reduced.
+    /// Values that are written, kept or reduced.
     pub elements: Vec<Value>,
-    /// The reductions, and which of the elements each one combines.
+    /// Reductions, each with the number of its operand among `elements`.
     pub reductions: Vec<(Inst, usize)>,
 }
 
-/// What is known of the values of a group.
+/// Analysis of the values of a group.
 struct Levels<'a> {
     cx: &'a Context<'a>,
-    /// Of what the group computes.
+    /// Level of each value that the group computes.
     levels: FxHashMap<Value, usize>,
-    /// Whether a value is an element of a row, and no number of the row.
+    /// Values with one element for each element of a row. Other values have one for each row.
     wide: FxHashSet<Value>,
-    /// What is kept so far.
+    /// Values that are kept so far.
     kept: Vec<(Value, Keeper)>,
-    /// What is kept weighs this at least.
+    /// Minimum cost of a value that is kept.
     kept_from: u64,
 }
 
 impl Passes {
-    /// The passes of a group. What weighs `kept_from` additions or more is kept for later passes.
+    /// Plans the passes of a group. Values that cost at least `kept_from` additions are kept for later passes.
     pub fn new(cx: &Context<'_>, rows: &Rowwise, kept_from: u64) -> Self {
         let mut levels = Levels::new(cx, rows, kept_from);
         let count = 1 + levels.levels.iter().filter(|(value, _)| levels.wide.contains(value)).map(|(_, &level)| level).max().unwrap_or(0);
@@ -65,7 +65,7 @@ impl Passes {
             levels.keep_for(pass);
         }
         let mut list: Vec<Pass> = (0..count).map(|pass| levels.pass(pass)).collect();
-        // What comes after the last reduction may be numbers alone.
+        // The work after the last reduction may be only once a row.
         let last = levels.numbers(count);
         if last.is_some() {
             let work = Epilogue { operands: vec![], expression: Expression::default() };
@@ -75,23 +75,23 @@ impl Passes {
         Self { list, kept: levels.kept, has_reciprocals }
     }
 
-    /// Where a value is kept.
+    /// Returns the place that keeps a value.
     pub fn keeper(&self, value: Value) -> Option<Keeper> {
         self.kept.iter().find(|(kept, _)| *kept == value).map(|(_, keeper)| *keeper)
     }
 
-    /// The first pass that writes into the row of an output.
+    /// Returns the first pass that writes into the row of an output.
     pub fn first_write(&self, output: Value) -> usize {
         let writes = |pass: &Pass| pass.elements.iter().any(|&v| v == output || self.keeper(v) == Some(Keeper::Output(output)));
         self.list.iter().position(writes).unwrap_or(0)
     }
 
-    /// The last pass that reads a tensor.
+    /// Returns the last pass that reads a tensor.
     pub fn last_read(&self, tensor: Value) -> usize {
         self.list.iter().rposition(|pass| pass.work.operands.contains(&tensor)).unwrap_or(0)
     }
 
-    /// Types of the scratch buffers.
+    /// Returns the types of the scratch buffers.
     pub fn scratch(&self, cx: &Context<'_>) -> Vec<ElementType> {
         self.kept.iter().filter(|(_, keeper)| matches!(keeper, Keeper::Scratch(_))).map(|(value, _)| cx.element(*value)).collect()
     }
@@ -118,19 +118,19 @@ impl<'a> Levels<'a> {
         self.levels.get(&value).copied().unwrap_or(0)
     }
 
-    /// The map of the group that computes a value.
+    /// Returns the map of the group that computes a value.
     fn map(&self, value: Value) -> Option<Inst> {
         let inst = self.cx.function.defining_inst(value).filter(|_| self.levels.contains_key(&value))?;
         (self.cx.function.insts[inst].op() == Op::Map).then_some(inst)
     }
 
-    /// The reductions, and the pass of each.
+    /// Returns the reductions, and the pass of each.
     fn reductions(&self) -> impl Iterator<Item = (Inst, usize)> + '_ {
         let insts = self.cx.group.insts.iter().copied().filter(|&inst| self.cx.function.insts[inst].op() == Op::Reduce);
         insts.map(|inst| (inst, self.level(self.cx.function.insts[inst].operands[0])))
     }
 
-    /// The elements that a pass must compute, each once: outputs and what is reduced.
+    /// Returns the elements that a pass must compute, each once: outputs and operands of reductions.
     fn wanted(&self, pass: usize) -> Vec<Value> {
         let outputs = self.cx.group.outputs.iter().copied().filter(|v| self.wide.contains(v) && self.level(*v) == pass);
         let reduced = self.reductions().filter(|(_, level)| *level == pass).map(|(inst, _)| self.cx.function.insts[inst].operands[0]);
@@ -139,7 +139,7 @@ impl<'a> Levels<'a> {
         wanted
     }
 
-    /// Decides which elements of earlier passes are kept for one: outputs, which are in memory, and what would take long to compute anew.
+    /// Selects the elements of earlier passes to keep for a pass: outputs, which are in memory anyway, and costly elements.
     fn keep_for(&mut self, pass: usize) {
         let mut open = self.wanted(pass);
         let mut seen = FxHashSet::default();
@@ -159,7 +159,8 @@ impl<'a> Levels<'a> {
         }
     }
 
-    /// Where a value is kept up to a pass: where it is written anyway, in a row that is written no earlier than it is read, or apart.
+    /// Returns the place to keep a value until a pass: the output that it is, an output of the same type that is written no earlier than the value's
+    /// last use, or a scratch buffer.
     fn place(&self, value: Value, pass: usize) -> Keeper {
         let outputs = &self.cx.group.outputs;
         if outputs.contains(&value) {
@@ -177,7 +178,7 @@ impl<'a> Levels<'a> {
         }
     }
 
-    /// The last pass that may read a value, by the levels of all that follows from it.
+    /// Returns the last pass that may read a value: the highest level among the values that follow from it.
     fn last_use(&self, value: Value) -> usize {
         let mut last = self.level(value);
         let mut follows = FxHashSet::from_iter([value]);
@@ -191,7 +192,7 @@ impl<'a> Levels<'a> {
         last
     }
 
-    /// What it takes to compute an element again, in additions.
+    /// Returns the cost to compute an element again, in additions.
     fn weight(&self, value: Value, counted: &mut FxHashSet<Inst>) -> u64 {
         let Some(inst) = self.map(value).filter(|&inst| self.wide.contains(&value) && counted.insert(inst)) else { return 0 };
         let data = &self.cx.function.insts[inst];
@@ -214,12 +215,12 @@ impl<'a> Levels<'a> {
         Pass { numbers: self.numbers(pass), work: self.composed(&elements, is_leaf), elements, reductions }
     }
 
-    /// Numbers of a row that are known before a pass and not before the one before it.
+    /// Returns the once-a-row values of a pass that depend on reductions of the pass before it.
     fn numbers(&self, pass: usize) -> Option<(Epilogue, Vec<Value>)> {
         let results = self.cx.group.insts.iter().flat_map(|&inst| &self.cx.function.insts[inst].results).copied();
         let is_number = |value: &Value| !self.wide.contains(value) && self.level(*value) == pass && self.map(*value).is_some();
         let mut list: Vec<Value> = results.filter(is_number).collect();
-        // Results of reductions that are outputs are written as they are.
+        // Reductions' results that are outputs are written without further work.
         list.extend(self.reductions().filter(|(_, level)| level + 1 == pass).flat_map(|(inst, _)| {
             let results = &self.cx.function.insts[inst].results;
             results.iter().copied().filter(|value| self.cx.group.outputs.contains(value))
@@ -228,13 +229,13 @@ impl<'a> Levels<'a> {
         (!list.is_empty()).then(|| (self.composed(&list, is_leaf), list))
     }
 
-    /// The operands of an instruction that are powers and their sum, where it is computed as a product.
+    /// Returns the operands of an instruction that is a share of a softmax: the power and the sum. `None` for other instructions.
     fn share(&self, inst: Inst) -> Option<[usize; 2]> {
-        // Devices have quotients of their own.
+        // GPUs keep their own division.
         if self.cx.machine.at_once { None } else { shares::share(self.cx, inst) }
     }
 
-    /// The expression that gives some values from leaves.
+    /// Returns the expression that computes the wanted values from leaves.
     fn composed(&self, wanted: &[Value], is_leaf: impl Fn(Value) -> bool) -> Epilogue {
         let function = self.cx.function;
         let map = |value: Value| if is_leaf(value) { None } else { self.map(value) };

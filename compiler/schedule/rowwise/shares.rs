@@ -1,10 +1,11 @@
-//! Shares of a softmax: powers of a row divided by their sum. A quotient takes as long as ten products, so the sum has one reciprocal for its row, as
-//! in XNNPACK. A share is then within 1.5 ulp of the quotient.
+//! Shares of a softmax: the powers of a row divided by their sum. A quotient takes as long as ten products, so each row has one reciprocal of its
+//! sum, as in XNNPACK. A share is then within 1.5 ulp of the quotient.
 
 use crate::ir::{ElementType, ExpressionBuilder, Inst, Node, Op, Operation, Reduction, Scalar, ScalarOp, Value};
 use crate::schedule::context::Context;
 
-/// The numbers of the operands that are the powers and their sum, if an instruction divides them.
+/// Returns the operands of an instruction that divides powers by their sum: the number of the power and the number of the sum. `None` for other
+/// instructions.
 ///
 /// A power of a softmax is 0 or a normal number. So the sum is 0 or a normal number, too, and its reciprocal is finite unless every power is 0.
 pub(super) fn share(cx: &Context<'_>, inst: Inst) -> Option<[usize; 2]> {
@@ -22,14 +23,14 @@ pub(super) fn share(cx: &Context<'_>, inst: Inst) -> Option<[usize; 2]> {
     (divides && is_sum_of(cx, sum, power) && vanishes_early(cx, power)).then_some(numbers)
 }
 
-/// A power times the reciprocal of a sum.
+/// Writes a power times the reciprocal of a sum.
 pub(super) fn product(builder: &mut ExpressionBuilder, power: Node, sum: Node) -> Node {
     let one = builder.constant(Scalar::f32(1.0));
     let reciprocal = builder.node(ScalarOp::Div, &[one, sum], ElementType::F32);
     builder.node(ScalarOp::Mul, &[power, reciprocal], ElementType::F32)
 }
 
-/// Tells whether a value is the sum of another one along some axes.
+/// Tests whether a value is the sum of another one along some axes.
 fn is_sum_of(cx: &Context<'_>, sum: Value, of: Value) -> bool {
     cx.function.defining_inst(sum).is_some_and(|inst| {
         let data = &cx.function.insts[inst];
@@ -37,7 +38,7 @@ fn is_sum_of(cx: &Context<'_>, sum: Value, of: Value) -> bool {
     })
 }
 
-/// Tells whether a value is an exponential that is 0 where it would be no normal number, as those of a softmax are.
+/// Tests whether a value is an exponential that is 0 where it would be subnormal, as the powers of a softmax are.
 fn vanishes_early(cx: &Context<'_>, power: Value) -> bool {
     let Some(inst) = cx.function.defining_inst(power).filter(|&inst| cx.function.insts[inst].op() == Op::Map) else { return false };
     let data = &cx.function.insts[inst];

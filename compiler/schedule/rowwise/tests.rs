@@ -1,4 +1,4 @@
-//! What is walked over how often, and what is kept in between.
+//! Tests of the number of passes and of the values that are kept between them.
 
 use super::RowwiseSchedule;
 use super::passes::{Keeper, Passes};
@@ -12,12 +12,12 @@ use crate::schedule::context::Context;
 use crate::schedule::contraction::packing::PackedWeights;
 use crate::schedule::interface::Schedule;
 
-/// Checks the schedule of a graph of floats, given its results, the first of which all tests look at.
+/// Checks the schedule of a graph of floats. `build` returns the graph's results, and `check` gets the first one.
 fn check(build: impl FnOnce(&mut FunctionBuilder<'_>, Value) -> Vec<Value>, check: impl FnOnce(&RowwiseSchedule<'_>, Value)) {
     check_for(&MACHINES[0], build, check);
 }
 
-/// The same for a machine.
+/// Checks the schedule of a graph of floats on a machine.
 fn check_for(
     machine: &'static Machine,
     build: impl FnOnce(&mut FunctionBuilder<'_>, Value) -> Vec<Value>,
@@ -77,7 +77,7 @@ fn a_softmax_keeps_its_powers_where_the_result_is_to_be() {
         assert_eq!(list.len(), 3);
         assert_eq!(kept.iter().map(|(_, keeper)| *keeper).collect::<Vec<_>>(), [Keeper::Output(result)]);
         assert_eq!((schedule.passes.first_write(result), list[2].reductions.len()), (1, 0));
-        // The input is read by the first two passes, element by element where the second one writes.
+        // The first two passes read the input. The second one reads each element before it writes there.
         let needs = schedule.requirements();
         assert!(needs.scratch.is_empty() && needs.may_share.len() == 1, "{needs:?}");
     });
@@ -144,7 +144,7 @@ fn rows_that_run_at_the_same_time_keep_rows_of_their_own() {
     }
 }
 
-/// No kernel computes with complex numbers, and nothing after them is looked at.
+/// Tests a group with complex numbers in its work, which no kernel computes.
 #[test]
 fn what_has_no_lowering_is_said() {
     let build = |builder: &mut FunctionBuilder<'_>, x: Value| {
