@@ -1,5 +1,5 @@
-//! Element-wise kernels: one pass over the output, every operand read once. Where a product has a factor of each channel, channels are the outermost loop:
-//! what is computed of the factor alone is computed once.
+//! Element-wise kernels: one pass over the output, with every operand read once. If a product has a factor for each channel, channels are the
+//! outermost loop, so that work on the factor alone is done once.
 
 use super::operands::ElementWise;
 use super::positions::{Hoisted, OutputPosition};
@@ -17,18 +17,18 @@ use crate::schedule::unsupported::Unsupported;
 pub struct MapSchedule<'a> {
     cx: Context<'a>,
     work: ElementWise<'a>,
-    /// How many vectors there are, if all elements are one row, their number is known and the work is worth cutting.
+    /// Number of vectors, if the work is one row of known length and large enough to split among threads.
     vectors: Option<u64>,
 }
 
-/// Operations on elements from which parts pay: a microsecond or two.
+/// Minimum number of operations for a split among threads: one or two microseconds.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
 
 impl<'a> MapSchedule<'a> {
-    /// The schedule of a group without a root.
+    /// Makes the schedule of a group without a root.
     ///
     /// # Errors
-    /// For shapes and types that no kernel handles.
+    /// [`Unsupported`] for shapes and types that no kernel handles.
     pub fn new(cx: Context<'a>) -> Result<Self, Unsupported> {
         let work = ElementWise::new(cx, None)?;
         let all = product(work.shape());
@@ -39,7 +39,7 @@ impl<'a> MapSchedule<'a> {
     }
 }
 
-/// The lanes in which rows of this many elements are computed.
+/// Returns the lanes of the vectors that compute rows of `channels` elements.
 fn lanes(cx: Context<'_>, work: &ElementWise<'_>, channels: &Quantity) -> Result<u16, Unsupported> {
     match work.registers_for_functions() {
         Some(registers) => cx.lanes_for_functions(registers, work.smallest_element(), channels),
@@ -65,7 +65,7 @@ impl Schedule for MapSchedule<'_> {
         let mut cells = Cells::default();
         // A product with an extent of 0 names no other extent.
         cells.load(&mut b, &mut arguments, pixels.extents().chain(channels.extents()).chain(outer.iter().flat_map(Quantity::extents)));
-        // Operands that follow some of the dimensions take a loop for each.
+        // Operands with strides need a loop for each dimension.
         let strided = work.follows_dimensions();
         let dimensions: Vec<Number> = if strided { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![] };
         let (pixels, channels) = (cells.number(&mut b, &pixels), cells.number(&mut b, &channels));
@@ -99,12 +99,12 @@ impl Schedule for MapSchedule<'_> {
     }
 
     fn extent(&self, _shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        // Each element is read before it is overwritten, and nowhere else.
+        // Each element is read only to compute the element that overwrites it.
         self.vectors
     }
 }
 
-/// Some channels of all pixels, with what they repeat loaded before.
+/// Computes some channels of all pixels. Operands of the channels are loaded before the loop.
 fn column(
     b: &mut KernelBuilder,
     work: &ElementWise<'_>,
@@ -121,7 +121,7 @@ fn column(
     })
 }
 
-/// The vectors of a range of numbers, of those of `count` elements by `lanes`; the last one may have fewer active lanes.
+/// Runs the vectors of a range of numbers, out of the vectors of `count` elements. The last vector may have fewer active lanes.
 fn row_part<R: Outcome>(
     b: &mut KernelBuilder,
     count: u64,

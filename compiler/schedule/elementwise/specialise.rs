@@ -1,10 +1,10 @@
-//! Expressions specialised to the constants they read: one-element constants become numbers, and requantization by
-//! constant multipliers becomes the shortest exact sequence of simple operations.
+//! Expressions specialised to the constants that they read. One-element constants become numbers. Requantization by constant multipliers becomes the
+//! shortest exact sequence of simple operations.
 //!
-//! Machines without lane-wise shifts follow the rule (`by_rule.rs`).
-//! Others do better ([`super::requantize`]); sums may then have to begin with an offset.
+//! Machines without lane-wise shifts follow the rule (`by_rule.rs`). Others use shorter sequences ([`super::requantize`]), whose sums may have to
+//! begin with an offset.
 //!
-//! Where constants are open (their values may be others when the program runs) nothing is specialised.
+//! Open constants, whose values may change at run time, are not specialised.
 
 mod by_rule;
 mod exact;
@@ -22,43 +22,43 @@ use crate::schedule::context::Context;
 use cranelift_entity::EntityRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Results from which on a processor's mode of rounding is set for them: setting it twice costs what some forty vectors gain.
+/// Minimum number of results for which a kernel sets the processor's rounding mode. Two changes of the mode cost the gain of about forty vectors.
 const FEWEST_ROUNDED: u64 = 1024;
 
-/// Where an input of a specialised expression comes from.
+/// Origin of a specialised expression's input.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// A tensor.
     Tensor(Value),
-    /// A table with one integer a channel, of the narrowest type that holds them all.
+    /// A table with one integer for each channel, of the narrowest type that holds all.
     Channels(ElementType, Data),
 }
 
 /// A specialised expression.
 #[derive(Clone, Debug)]
 pub struct Specialised {
-    /// One an input.
+    /// Origin of each input.
     pub sources: Vec<Source>,
     /// The expression.
     pub expression: Expression,
-    /// The range of each input, where it is known to be narrower than its type's.
+    /// Range of each input, if it is narrower than its type's range.
     pub ranges: Vec<Option<(i64, i64)>>,
-    /// How requantizations are computed whose operands are an offset sum and tables.
+    /// Instruction sequences of requantizations with other operands: an offset sum and tables.
     pub requantizers: FxHashMap<Node, Requantizer>,
-    /// What the accumulator of each channel begins with beside its bias: one number for all, or one a channel. None for nothing.
+    /// Numbers that each channel's accumulator begins with, besides its bias: none, one for all channels, or one for each.
     pub offsets: Vec<i32>,
 }
 
-/// The result of a group's root, as its epilogue finds it.
+/// The result of a group's root, which is an input of its epilogue.
 #[derive(Clone, Copy, Debug)]
 pub struct Accumulator<'a> {
     /// The tensor.
     pub value: Value,
-    /// The interval of its elements, if it is known.
+    /// Interval of its elements, if it is known.
     pub range: Option<(i64, i64)>,
-    /// The intervals of the channels' elements, if they are known.
+    /// Intervals of the channels' elements; empty if unknown.
     pub channels: &'a [(i64, i64)],
-    /// Whether its sums can begin with an offset.
+    /// `true` if its sums can begin with an offset.
     pub takes_offsets: bool,
 }
 
@@ -71,7 +71,7 @@ pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Acc
 }
 
 impl Specialised {
-    /// Whether one requantization rounds to nearest and another one towards zero: a kernel does one or the other.
+    /// Tests whether some requantizations round to nearest and others towards zero. A kernel has only one rounding mode.
     fn rounds_in_two_ways(&self) -> bool {
         let rounds = |nearest: bool| {
             let precisions = self.requantizers.values().filter_map(|requantizer| requantizer.precision());
@@ -81,7 +81,7 @@ impl Specialised {
     }
 }
 
-/// Specialises an epilogue whose requantizations may round towards zero, or may not.
+/// Specialises an epilogue. `toward_zero` allows requantizations that round towards zero.
 fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator<'_>>, toward_zero: bool) -> Specialised {
     let constants: Vec<Option<Vec<i64>>> = epilogue.operands.iter().map(|&v| small_integers(cx, v)).collect();
     let input_ranges: Vec<Option<(i64, i64)>> = epilogue
@@ -122,7 +122,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
     let mut all_ranges = input_ranges;
     for table in &rewriter.tables {
         all_ranges.push(table.iter().min().copied().zip(table.iter().max().copied()).map(|(l, h)| (i64::from(l), i64::from(h))));
-        // Instructions take tables of the lanes' width from memory; narrower ones have to be widened first.
+        // Fitted sequences take tables of the lanes' width directly from memory; narrower tables would have to be widened.
         let narrow = rewriter.requantize != Requantize::Fitted;
         let narrowest = [ElementType::I8, ElementType::I16].into_iter().find(|e| {
             let (low, high) = e.integer_range().unwrap_or((0, 0));
@@ -138,15 +138,15 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
     Specialised { sources, expression: builder.finish(results), ranges: all_ranges, requantizers, offsets }
 }
 
-/// Whether a kernel of integers may round its floats towards zero: there are no others than those of its requantizations, and there are
-/// enough of them to pay for setting the mode.
+/// Tests whether a kernel may round towards zero. Its only floats must be in its requantizations, and it must have enough results to pay for a change
+/// of the mode.
 fn may_round_toward_zero(cx: &Context<'_>, epilogue: &Epilogue) -> bool {
     let elements = |&tensor: &Value| cx.shape(tensor).map_or(0, |shape| shape.iter().product());
     epilogue.expression.nodes.values().all(|node| !node.ty.is_float())
         && cx.group.outputs.iter().map(elements).max().is_some_and(|elements| elements >= FEWEST_ROUNDED)
 }
 
-/// The integers of a constant tensor, if it is a constant of integers that are known.
+/// Returns the integers of a constant tensor. `None` if it is not constant, not of integers, or open.
 fn small_integers(cx: &Context<'_>, value: Value) -> Option<Vec<i64>> {
     if cx.module.open_constants {
         return None;
@@ -154,7 +154,7 @@ fn small_integers(cx: &Context<'_>, value: Value) -> Option<Vec<i64>> {
     let element = cx.element(value);
     let data = cx.constant_data(value)?.bytes();
     (element.is_integer() && element.bits() >= 8).then_some(())?;
-    // Nearly all are of these two.
+    // Nearly all tensors have one of these two types.
     match element {
         ElementType::I8 => return Some(data.iter().map(|&byte| i64::from(byte as i8)).collect()),
         ElementType::I32 => return Some(data.as_chunks().0.iter().map(|&bytes| i64::from(i32::from_le_bytes(bytes))).collect()),
@@ -169,7 +169,7 @@ fn small_integers(cx: &Context<'_>, value: Value) -> Option<Vec<i64>> {
     Some(data.chunks_exact(size).map(number).collect())
 }
 
-/// The numbers of a constant tensor of binary32, if it is one that is known, of one number or one a channel.
+/// Returns the numbers of a constant binary32 tensor with one number, or one for each channel. `None` for other tensors.
 fn small_floats(cx: &Context<'_>, value: Value) -> Option<Vec<f32>> {
     if cx.module.open_constants || cx.element(value) != ElementType::F32 || !is_of_channels(cx, value) {
         return None;
@@ -178,7 +178,7 @@ fn small_floats(cx: &Context<'_>, value: Value) -> Option<Vec<f32>> {
     Some(data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
 }
 
-/// The same of a tensor of binary64.
+/// Returns the numbers of such a tensor of binary64.
 fn small_doubles(cx: &Context<'_>, value: Value) -> Option<Vec<f64>> {
     if cx.module.open_constants || cx.element(value) != ElementType::F64 || !is_of_channels(cx, value) {
         return None;
@@ -187,12 +187,12 @@ fn small_doubles(cx: &Context<'_>, value: Value) -> Option<Vec<f64>> {
     Some(data.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
 }
 
-/// Whether a tensor is one number, or one a channel.
+/// Tests whether a tensor has one number, or one for each channel.
 fn is_of_channels(cx: &Context<'_>, value: Value) -> bool {
     cx.shape(value).is_ok_and(|shape| shape.iter().rev().skip(1).all(|&extent| extent == 1))
 }
 
-/// Whether each node of an expression is one number, or one a channel, where this is known of the inputs.
+/// Finds the nodes of an expression that have one number, or one for each channel. `inputs` tells this for the inputs.
 fn nodes_of_channels(expression: &Expression, inputs: &[bool]) -> Vec<bool> {
     let mut nodes: Vec<bool> = Vec::with_capacity(expression.nodes.len());
     for data in expression.nodes.values() {
@@ -207,33 +207,33 @@ fn nodes_of_channels(expression: &Expression, inputs: &[bool]) -> Vec<bool> {
 struct Rewriter<'a> {
     old: &'a Expression,
     node_ranges: Vec<Range>,
-    /// The constants among the inputs that are one number, or one a channel.
+    /// Constant integers among the inputs, with one number or one for each channel.
     constants: Vec<Option<Vec<i64>>>,
-    /// Whether each node is one number, or one a channel.
+    /// Nodes that have one number, or one for each channel.
     of_channels: Vec<bool>,
     builder: ExpressionBuilder,
     tables: Vec<Vec<i32>>,
-    /// How the machine scales sums.
+    /// The machine's way to scale sums.
     requantize: Requantize,
-    /// The input that is the accumulator.
+    /// Number of the input that is the accumulator, and the accumulator.
     accumulator: Option<(usize, Accumulator<'a>)>,
-    /// Whether the kernel may round floats towards zero.
+    /// `true` if the kernel may round floats towards zero.
     toward_zero: bool,
     solved: &'a Solved,
     fits: &'a Fits,
     requantizers: FxHashMap<Node, Requantizer>,
     offsets: Vec<i32>,
-    /// Additions of a number to a requantization that its own constant takes with it, and clamps that change nothing.
+    /// Nodes that need no code: additions of a number that the constant of a requantization includes, and clamps that change nothing.
     merged: FxHashSet<Node>,
-    /// The constants of binary32 among the inputs that are one number, or one a channel.
+    /// Constant binary32 numbers among the inputs, with one number or one for each channel.
     floats: Vec<Option<Vec<f32>>>,
-    /// The same of binary64.
+    /// Constant binary64 numbers among the inputs, with one number or one for each channel.
     doubles: Vec<Option<Vec<f64>>>,
-    /// The old nodes that are known to be the clamp of one new node.
+    /// Clamps that old nodes are equal to.
     clamps: FxHashMap<Node, Clamp>,
 }
 
-/// `min(max(node, low), high)`, of 32 bits.
+/// A clamp `min(max(node, low), high)` of 32 bits.
 #[derive(Clone, Copy)]
 struct Clamp {
     node: Node,
@@ -274,7 +274,7 @@ impl<'a> Rewriter<'a> {
         self.old.results.iter().map(|n| moved[n.index()]).collect()
     }
 
-    /// The constants that a node is: one number, or one a channel.
+    /// Returns the constant numbers of a node: one, or one for each channel.
     fn numbers(&self, node: Node) -> Option<Vec<i64>> {
         match self.old.nodes[node].op {
             ScalarOp::Constant(value) => Some(vec![value.as_i64()]),
@@ -283,7 +283,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// A number in every channel, or a table.
+    /// Makes a constant if all numbers are equal, otherwise a table with one for each channel.
     fn table(&mut self, numbers: &[i32]) -> Node {
         if numbers.windows(2).all(|w| w[0] == w[1]) {
             return self.builder.constant(Scalar::i32(numbers[0]));
@@ -296,13 +296,13 @@ impl<'a> Rewriter<'a> {
         self.builder.raw(op, operands.to_vec(), ElementType::I32)
     }
 
-    /// The nodes that read a node, and whether it is a result.
+    /// Returns the nodes that read a node. The second value tells whether the node is a result.
     fn readers(&self, node: Node) -> (Vec<Node>, bool) {
         let readers = self.old.nodes.iter().filter(|(_, data)| data.operands.contains(&node)).map(|(reader, _)| reader);
         (readers.collect(), self.old.results.contains(&node))
     }
 
-    /// The one node that alone reads a node.
+    /// Returns the reader of a node that has no other use.
     fn only_reader(&self, node: Node) -> Option<Node> {
         match self.readers(node) {
             (readers, false) if readers.len() == 1 => Some(readers[0]),
@@ -310,7 +310,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The number that a node combines with another one.
+    /// Returns the constant that a node combines with `other`.
     fn number_beside(&self, node: Node, other: Node) -> Option<i64> {
         let [a, b] = self.old.nodes[node].operands[..] else { return None };
         match self.numbers(if a == other { b } else { a })?[..] {
@@ -319,7 +319,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The values of a node between which what follows tells differences.
+    /// Returns the interval of a node's values that the nodes after it distinguish.
     fn told_apart(&self, mut node: Node) -> (i64, i64) {
         let (mut low, mut high, mut added) = (i64::from(i32::MIN), i64::from(i32::MAX), 0);
         while let Some(reader) = self.only_reader(node) {
@@ -333,7 +333,7 @@ impl<'a> Rewriter<'a> {
                     (low, high) = (low.max(least as i64 - added), high.min(most as i64 - added));
                     break;
                 }
-                // All numbers stay what they are.
+                // The conversion changes no value.
                 (ScalarOp::Convert, _) if data.ty.is_integer() && within(self.node_ranges[node.index()], type_range(data.ty)) => {}
                 _ => break,
             }
@@ -342,10 +342,10 @@ impl<'a> Rewriter<'a> {
         (low, high)
     }
 
-    /// The sum of two scaled bytes, scaled to a byte, by two products; `moved` are the new nodes of those before it.
+    /// Rewrites the sum of two scaled bytes, scaled to a byte, to two products. `moved` are the new nodes of earlier nodes.
     fn sum_of_two(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
         let sum = SumOfTwo::of(self.old, &self.node_ranges, node)?;
-        // A kernel rounds in one way.
+        // A kernel has only one rounding mode.
         let precision = match self.requantizers.values().find_map(|requantizer| requantizer.precision()) {
             None | Some(Precision::Nearest) => Precision::Nearest,
             Some(Precision::TowardZero | Precision::TowardZeroTwice) => Precision::TowardZero,
@@ -374,13 +374,13 @@ impl<'a> Rewriter<'a> {
         Some(new)
     }
 
-    /// What alone reads a node, if that adds a number, and the number.
+    /// Returns the node's only reader if that adds a constant, and the constant.
     fn added(&self, node: Node) -> Option<(Node, i64)> {
         let reader = self.only_reader(node).filter(|&reader| self.old.nodes[reader].op == ScalarOp::Add)?;
         Some((reader, self.number_beside(reader, node)?))
     }
 
-    /// The shortest sequence that is proven to give the same results; `moved` are the new nodes of those before the node.
+    /// Writes the shortest sequence that is proven to give the same results. `moved` are the new nodes of earlier nodes.
     fn proven(&mut self, rule: RequantizeRule, node: Node, moved: &[Node]) -> Option<Node> {
         let old = self.old.nodes[node].operands.clone();
         let (multipliers, shifts) = (self.numbers(old[1])?, self.numbers(old[2])?);
@@ -404,7 +404,7 @@ impl<'a> Rewriter<'a> {
         Some(product.unwrap_or_else(|| self.fitted(rule, node, (old[0], moved[old[0].index()]), solution)))
     }
 
-    /// What the sequence for a node has to do.
+    /// Describes the task of a node's sequence.
     fn problem(&self, rule: Rule, node: Node) -> Problem {
         Problem {
             rule,
@@ -415,12 +415,12 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Whether the machine scales by integers alone.
+    /// Tests whether the machine scales sums only by products of integers.
     fn of_integers(&self) -> bool {
         self.requantize == Requantize::Products
     }
 
-    /// Whether what follows a node adds a number to it at most, clamps it, and narrows it to bytes.
+    /// Tests whether the node is narrowed to bytes, after at most an addition of a constant and clamps.
     fn narrows_to_bytes(&self, mut node: Node) -> bool {
         if let Some((reader, number)) = self.added(node) {
             if number.abs() >= ROOM {
@@ -439,8 +439,8 @@ impl<'a> Rewriter<'a> {
         false
     }
 
-    /// The requantization `node` of a sum, known by its old node and its new one, that is computed as a solution says. What alone is added to
-    /// it goes into its constant, if that takes it.
+    /// Writes the requantization of a sum as a solution says. `old` and `sum` are the sum's old and new node. The sequence's constant includes a
+    /// constant that is added to the result, if possible.
     fn fitted(&mut self, rule: RequantizeRule, node: Node, (old, sum): (Node, Node), solution: Solution) -> Node {
         let Solution { requantizer, tables, offsets } = solution;
         let tables = self.plus_added(node, requantizer, tables);
@@ -451,7 +451,7 @@ impl<'a> Rewriter<'a> {
         new
     }
 
-    /// The tables of a sequence for a node, with what alone is added to that, if they take it.
+    /// Returns the tables of a sequence. They include the constant that the node's only reader adds, if possible.
     fn plus_added(&mut self, mut node: Node, requantizer: Requantizer, mut tables: Vec<Vec<i32>>) -> Vec<Vec<i32>> {
         for clamp in self.inert_clamps(node) {
             self.merged.insert(clamp);
@@ -466,20 +466,20 @@ impl<'a> Rewriter<'a> {
         tables
     }
 
-    /// The accumulator, if a node is that itself.
+    /// Returns the accumulator if the node is its input.
     fn accumulator_at(&self, node: Node) -> Option<Accumulator<'a>> {
         let (input, accumulator) = self.accumulator?;
         matches!(self.old.nodes[node].op, ScalarOp::Input(i) if i as usize == input).then_some(accumulator)
     }
 
-    /// The intervals of the channels of a sum, known by its old node.
+    /// Returns the interval of each channel's sums. `sum` is an old node.
     fn intervals(&self, sum: Node, channels: usize) -> Vec<(i64, i64)> {
         let of_channels = self.accumulator_at(sum).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
         let (low, high) = self.node_ranges[sum.index()];
         of_channels.map_or_else(|| vec![(low as i64, high as i64); channels], <[_]>::to_vec)
     }
 
-    /// A sum with an offset: added here, or before the first product where nothing else reads the accumulator.
+    /// Adds offsets to a sum. The accumulator begins with them if nothing else reads it; otherwise they are added here.
     fn offset(&mut self, old: Node, sum: Node, offsets: Vec<i32>) -> Node {
         if offsets.iter().all(|&offset| offset == 0) {
             return sum;
@@ -494,7 +494,7 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// The number in a one-element constant, if it is known.
+/// Returns the number of a one-element constant, if it is known.
 fn one_element(cx: &Context<'_>, value: Value) -> Option<Scalar> {
     if cx.module.open_constants {
         return None;

@@ -1,4 +1,4 @@
-//! Positions along an axis.
+//! Kernels that write positions along an axis.
 
 use crate::ir::{Data, Inst, Operation, Value as Tensor};
 use crate::kernel::{Buffer, ConvertOp, KernelBuilder, Lane, Value};
@@ -10,7 +10,7 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
-/// See the module.
+/// Schedule of an `iota`.
 pub struct IotaSchedule<'a> {
     cx: Context<'a>,
     /// Products of the dimensions before, at and after the axis.
@@ -19,10 +19,10 @@ pub struct IotaSchedule<'a> {
 }
 
 impl<'a> IotaSchedule<'a> {
-    /// The schedule of an `iota`.
+    /// Makes the schedule of an `iota`.
     ///
     /// # Errors
-    /// For dynamic shapes, elements without arithmetic, and positions beyond 31 bits.
+    /// [`Unsupported`] for dynamic shapes, elements without arithmetic, and positions beyond 31 bits.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Iota(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -35,13 +35,13 @@ impl<'a> IotaSchedule<'a> {
     }
 }
 
-/// Declares read-only data that holds 0, 1, 2, … as 32-bit integers, one a lane.
+/// Declares read-only data with 0, 1, 2, … as 32-bit integers, one for each lane.
 pub fn lane_numbers(b: &mut KernelBuilder, arguments: &mut Arguments, lanes: u16) -> Buffer {
     let bytes: Vec<u8> = (0..i32::from(lanes)).flat_map(i32::to_le_bytes).collect();
     arguments.data(b, "lane_numbers", Data::from(bytes), Lane::I32, 4)
 }
 
-/// 32-bit integers as a lane type of memory; narrow ones wrap.
+/// Converts 32-bit integers to a lane type of memory. Narrow ones wrap.
 pub fn integer_as(b: &mut KernelBuilder, value: Value, lane: Lane) -> Value {
     match lane {
         Lane::I8 | Lane::I16 => b.convert(ConvertOp::Wrap, value, lane),

@@ -1,5 +1,5 @@
-//! Borders mirrored from the inside: rows of whole dimensions are copied with vectors; a padded last dimension is a row with two short
-//! reversed ends.
+//! Padding that mirrors the tensor at its borders. Rows of whole dimensions are copied with vectors. If the last dimension is padded, a row also has
+//! two short reversed ends.
 
 use super::strided::{check_equal, padded};
 use crate::ir::{Inst, Operation, Value as Tensor};
@@ -12,19 +12,19 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
-/// See the module.
+/// Schedule of a `mirror_pad`.
 pub struct MirrorPadSchedule<'a> {
     cx: Context<'a>,
     operand: Tensor,
     dimensions: Vec<Dimension>,
-    /// Extents that must be equal, and are not known to be.
+    /// Pairs of extents that must be equal and are compared at run time.
     equal: Vec<(Quantity, Quantity)>,
-    /// 1 when the edge itself is not repeated.
+    /// Number of edge elements that are not repeated: 0 or 1.
     skip: i64,
     lane: Lane,
 }
 
-/// One or several dimensions.
+/// One dimension, or several consecutive ones without padding.
 #[derive(Clone)]
 struct Dimension {
     extent: Quantity,
@@ -50,15 +50,15 @@ struct Counted {
     low: i64,
     high: i64,
     lanes: u16,
-    /// Lanes of vectors that may be masked, at most.
+    /// Maximum lanes of a vector that the machine can mask.
     masked: u16,
 }
 
 impl<'a> MirrorPadSchedule<'a> {
-    /// The schedule of a `mirror_pad`.
+    /// Makes the schedule of a `mirror_pad`.
     ///
     /// # Errors
-    /// For elements narrower than a byte.
+    /// [`Unsupported`] for elements narrower than a byte.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::MirrorPad(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
@@ -82,8 +82,8 @@ impl<'a> MirrorPadSchedule<'a> {
         })
     }
 
-    /// The position in a dimension that a position of the result, counted from its first own element, mirrors. Padding reaches over the
-    /// dimension once at most.
+    /// Returns the position in the operand's dimension that a position of the result mirrors. Positions count from the first element that is not
+    /// padding. Padding covers the dimension at most once.
     fn mirrored(&self, b: &mut KernelBuilder, position: Value, extent: Number) -> Value {
         let before = b.index(self.skip - 1);
         let last = match extent {
@@ -96,7 +96,7 @@ impl<'a> MirrorPadSchedule<'a> {
         b.binary(BinaryOp::SignedMin, position, reflected)
     }
 
-    /// Leaves the kernel with [`E_INDEX`] where the padding of a dimension whose extent was not known reaches over it more than once.
+    /// Leaves the kernel with [`E_INDEX`] if the padding of a run-time extent would cover it more than once.
     fn check_room(&self, b: &mut KernelBuilder, dimension: &Counted) {
         let Number::Computed(extent) = dimension.extent else { return };
         let most = dimension.low.max(dimension.high);
@@ -107,7 +107,7 @@ impl<'a> MirrorPadSchedule<'a> {
         }
     }
 
-    /// The rest of the dimensions, from one place of the input to one of the output, both in multiples of the rest.
+    /// Copies the remaining dimensions. `from` and `to` are places in the input and the output, in multiples of these dimensions.
     fn copy(&self, b: &mut KernelBuilder, rest: &[Counted], buffers: (Buffer, Buffer), from: Value, to: Value) {
         let Some((first, rest)) = rest.split_first() else {
             let value = b.load(buffers.0, from, 0, 1);
@@ -129,7 +129,7 @@ impl<'a> MirrorPadSchedule<'a> {
     }
 }
 
-/// The last dimension: its elements, and before and after them some backwards.
+/// Copies the last dimension: its elements, and reversed ones before and after them.
 fn row(b: &mut KernelBuilder, dimension: &Counted, skip: i64, buffers: (Buffer, Buffer), from: Value, to: Value) {
     let Counted { extent, low, high, lanes, masked, .. } = *dimension;
     let reversed = |b: &mut KernelBuilder, count: i64, (from, source): (Value, i64), (to, target): (Value, i64)| {
@@ -141,7 +141,7 @@ fn row(b: &mut KernelBuilder, dimension: &Counted, skip: i64, buffers: (Buffer, 
         });
     };
     reversed(b, low, (from, low - 1 + skip), (to, 0));
-    // What is known of the distance to the end stands in the instruction.
+    // The known part of the distance to the end becomes a constant offset.
     let (from_end, to_end, known) = match extent {
         Number::Known(extent) => (from, to, extent),
         Number::Computed(extent) if high > 0 => (b.add(from, extent), b.add(to, extent), 0),

@@ -1,4 +1,4 @@
-//! Elements that change places, and positions themselves.
+//! Movement of elements, and the positions of elements as numbers.
 
 pub mod interleave;
 pub mod iota;

@@ -1,4 +1,4 @@
-//! Integers that share bytes, one a byte, and the other way round, whatever their shape: the ports of a method.
+//! Conversion between packed integers and one integer a byte, for tensors of any shape: the ports of a method.
 
 use super::turn::interleaved;
 use crate::ir::{ElementType, Inst, Value as Tensor};
@@ -12,10 +12,10 @@ use crate::schedule::loops::if_then;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
-/// Packed bytes of a vector at least.
+/// Minimum packed bytes of a vector.
 const LEAST_BYTES: u16 = 4;
 
-/// See the module.
+/// Schedule of a `repack`.
 pub struct RepackSchedule<'a> {
     cx: Context<'a>,
     source: Tensor,
@@ -24,10 +24,9 @@ pub struct RepackSchedule<'a> {
 }
 
 impl<'a> RepackSchedule<'a> {
-    /// The schedule of a `repack`.
+    /// Makes the schedule of a `repack`.
     ///
-    /// # Errors
-    /// Without a bound on the number of elements.
+    /// [`Unsupported`] if the number of elements has no bound.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let (source, target) = (data.operands[0], data.results[0]);
@@ -40,7 +39,7 @@ impl<'a> RepackSchedule<'a> {
         self.cx.element(self.target).is_packed()
     }
 
-    /// The packed type.
+    /// Returns the packed type.
     fn element(&self) -> ElementType {
         self.cx.element(if self.packs() { self.target } else { self.source })
     }
@@ -71,7 +70,7 @@ impl Schedule for RepackSchedule<'_> {
     }
 }
 
-/// What a kernel does with vectors of so many packed bytes.
+/// Work of a kernel on vectors of `bytes` packed bytes.
 struct Work {
     element: ElementType,
     packs: bool,
@@ -81,7 +80,7 @@ struct Work {
 }
 
 impl Work {
-    /// Whole bytes by vectors, then the integers of a last byte that they do not fill.
+    /// Converts whole bytes by vectors, then the integers of a last byte that they do not fill.
     fn all(&self, b: &mut KernelBuilder, count: Number) {
         let per_byte = self.element.per_byte() as i64;
         let whole = match count {
@@ -91,7 +90,7 @@ impl Work {
                 Number::Computed(b.binary(BinaryOp::SignedDiv, n, divisor))
             }
         };
-        // A mask of bytes is none of integers, so no machine masks the rest.
+        // A mask of bytes is not a mask of integers, so no machine masks the rest.
         whole.row(b, self.bytes, 0, |b, byte, active| {
             let active = if let Active::First(active) = active { active } else { self.bytes };
             self.vector(b, byte, (active, active * per_byte as u16));
@@ -112,7 +111,7 @@ impl Work {
         }
     }
 
-    /// A vector from a packed byte on, of which so many bytes and integers count.
+    /// Converts a vector from a packed byte on. Only the first `bytes` and `integers` of it are loaded and stored.
     fn vector(&self, b: &mut KernelBuilder, byte: Value, (bytes, integers): (u16, u16)) {
         let place = b.scale_index(byte, self.element.per_byte() as i64, 0);
         if self.packs {
@@ -126,7 +125,7 @@ impl Work {
         }
     }
 
-    /// The integers in bytes, one a byte.
+    /// Unpacks the integers of bytes, one to a byte.
     fn apart(&self, b: &mut KernelBuilder, raw: Value) -> Value {
         let packed = Packed::new(b, raw, (self.element.is_signed_integer(), self.element.bits() as u8));
         let parts: Vec<Value> = packed.parts(b, raw).into_iter().map(|bits| packed.signed(b, bits)).collect();
@@ -135,7 +134,7 @@ impl Work {
         join(b, &side_by_side)
     }
 
-    /// Bytes with the low bits of neighbours.
+    /// Packs the low bits of neighbouring bytes.
     fn together(&self, b: &mut KernelBuilder, raw: Value) -> Value {
         let (per_byte, bits) = (self.element.per_byte() as u16, self.element.bits() as u8);
         let ty = b.ty(raw);

@@ -1,11 +1,11 @@
-//! Elements copied in reverse order: vectors are loaded from the end, and their lanes are reversed in registers.
+//! Copies in reverse order. Vectors are loaded from the end, and their lanes are reversed in registers.
 
 use crate::kernel::{Active, Buffer, KernelBuilder, Value};
 use crate::schedule::quantity::Number;
 
-/// Writes so many elements, by vectors of `lanes` lanes. They are read backwards from an element of the input on.
+/// Writes `extent` elements, by vectors of `lanes` lanes. Elements are read backwards, from an element of the input on.
 pub(super) fn write_reversed(b: &mut KernelBuilder, from: (Buffer, Value), to: (Buffer, Value), extent: Number, lanes: u16) {
-    // The lanes that a mask leaves are at the wrong end of a vector, so no vector is masked.
+    // A mask would leave lanes at the wrong end of a vector, so no vector is masked.
     extent.row(b, lanes, 0, |b, i, active| {
         let Active::First(count) = active else { unreachable!("no vector is masked") };
         let first = b.sub(from.1, i);

@@ -1,4 +1,4 @@
-//! Moving elements: slices, transposes, broadcasts, concatenations and padding are all boxes copied with strides.
+//! Movement of elements as boxes that are copied with strides: slices, transposes, broadcasts, concatenations and padding.
 
 use super::matrix::write_transposed;
 use super::reversed::write_reversed;
@@ -13,7 +13,7 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
 use crate::schedule::unsupported::Unsupported;
 
-/// A box copied from an operand to the output; offsets and strides in elements.
+/// A box that is copied from an operand to the output. Offsets and strides are in elements.
 #[derive(Clone, Debug)]
 struct Copy {
     operand: usize,
@@ -30,17 +30,17 @@ struct Dimension {
     to_stride: Quantity,
 }
 
-/// A position of a slice along one dimension that is known when the kernel runs.
+/// The start of a slice along one dimension, known only at run time.
 #[derive(Clone, Debug)]
 struct Start {
     index: Tensor,
     /// Lanes from one position to the next.
     stride: Quantity,
-    /// The positions from which the slice stays inside, where extents are known; else [`Cut`] checks it.
+    /// Starts with which the slice stays inside, if extents are known. Otherwise a [`Cut`] checks it.
     inside: Option<Interval>,
 }
 
-/// A dimension of a slice that is checked when the kernel runs: whether the elements taken are inside.
+/// A dimension of a slice whose elements are checked at run time to be inside the operand.
 #[derive(Clone, Debug)]
 struct Cut {
     start: Quantity,
@@ -49,29 +49,29 @@ struct Cut {
     extent: Quantity,
 }
 
-/// See the module.
+/// Schedule of an operator that moves elements.
 pub struct MovementSchedule<'a> {
     cx: Context<'a>,
     operands: Vec<Tensor>,
     copies: Vec<Copy>,
-    /// Positions of a slice that are no numbers.
+    /// Starts of a slice that are known only at run time.
     starts: Vec<Start>,
-    /// What is to be checked of a slice.
+    /// Dimensions of a slice that are checked at run time.
     cuts: Vec<Cut>,
-    /// Extents that must be equal, and are not known to be.
+    /// Pairs of extents that must be equal and are compared at run time.
     equal: Vec<(Quantity, Quantity)>,
-    /// What is copied at a time: an element, or a part of one. Copies count in these.
+    /// Type of a copied lane: an element or a part of one. Copies are in units of it.
     lane: Lane,
-    /// Written to the whole output first.
+    /// Value that fills the whole output first.
     fill: Option<Scalar>,
     name: &'static str,
 }
 
 impl<'a> MovementSchedule<'a> {
-    /// The schedule of an operator that moves elements.
+    /// Makes the schedule of an operator that moves elements.
     ///
     /// # Errors
-    /// For dynamic shapes and elements narrower than a byte.
+    /// [`Unsupported`] for dynamic shapes and elements narrower than a byte.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let data = &cx.function.insts[root];
         let output = data.results[0];
@@ -89,7 +89,7 @@ impl<'a> MovementSchedule<'a> {
         let equal = match &data.operation {
             Operation::Concat(join) => joined(&cx, data, join.axis),
             Operation::Pad(pad) => padded(&cx, data, &pad.low, &pad.high),
-            // Numbers of elements that are known to be equal need no copy.
+            // A reshape with equal numbers of elements at compile time needs no copy, so these are compared at run time.
             Operation::Reshape(_) => vec![(product(&cx.quantities(output)), product(&cx.quantities(data.operands[0])))],
             _ => vec![],
         };
@@ -101,10 +101,10 @@ impl<'a> MovementSchedule<'a> {
         Ok(Self { cx, operands: data.operands.clone(), copies, starts, cuts, equal, lane, fill, name: data.op().name() })
     }
 
-    /// The copy of a whole tensor.
+    /// Makes the schedule that copies a whole tensor.
     ///
     /// # Errors
-    /// For dynamic shapes.
+    /// [`Unsupported`] for dynamic shapes.
     pub fn whole(cx: Context<'a>, from: Tensor) -> Result<Self, Unsupported> {
         let lane = lane(&cx, &[from])?;
         let mut elements = product(&cx.quantities(from));
@@ -119,13 +119,13 @@ impl<'a> MovementSchedule<'a> {
     }
 }
 
-/// How many lanes a tensor is.
+/// Returns the number of lanes in a tensor.
 fn lanes_of(cx: &Context<'_>, tensor: Tensor, lane: Lane) -> Result<u64, Unsupported> {
     let bytes = cx.element(tensor).bytes_for(cx.most_elements(tensor)?);
     Ok(bytes.ok_or_else(|| Unsupported::new("a tensor beyond all memory"))? / u64::from(lane.bytes()))
 }
 
-/// The widest lane that the elements of all these tensors are made of; bytes of those that share them.
+/// Returns the widest lane that divides the elements of all tensors. Packed elements have byte lanes.
 fn lane(cx: &Context<'_>, tensors: &[Tensor]) -> Result<Lane, Unsupported> {
     let narrowest = tensors.iter().map(|&v| cx.element(v)).min_by_key(|e| e.bits());
     match narrowest.map_or(0, crate::ir::ElementType::bits) {
@@ -137,19 +137,19 @@ fn lane(cx: &Context<'_>, tensors: &[Tensor]) -> Result<Lane, Unsupported> {
     }
 }
 
-/// How many lanes an element of whole bytes is.
+/// Returns the number of lanes in an element of whole bytes.
 fn parts(element: crate::ir::ElementType, lane: Lane) -> i64 {
     i64::from(element.bits() / 8 / lane.bytes())
 }
 
-/// A copy of contiguous elements.
+/// Makes a copy of contiguous elements.
 fn run(elements: Quantity) -> Copy {
     let dimension = Dimension { extent: elements, from_stride: Quantity::known(1), to_stride: Quantity::known(1) };
     Copy { operand: 0, from: Quantity::known(0), to: Quantity::known(0), dimensions: vec![dimension] }
 }
 
 impl Copy {
-    /// Counts in parts of elements instead.
+    /// Changes the units of a copy from elements to parts of elements.
     fn split(&mut self, parts: i64) {
         if parts == 1 {
             return;
@@ -164,7 +164,7 @@ impl Copy {
     }
 }
 
-/// The dimensions of a slice of which it is not known that what it takes is inside.
+/// Returns the dimensions of a slice that are not known to stay inside the operand.
 fn cuts(cx: &Context<'_>, data: &InstData, slice: &operators::Slice) -> Vec<Cut> {
     let (shape, size) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
     let cut = |d: usize| {
@@ -178,7 +178,7 @@ fn cuts(cx: &Context<'_>, data: &InstData, slice: &operators::Slice) -> Vec<Cut>
     (0..shape.len()).map(cut).filter(|cut| !known(cut)).collect()
 }
 
-/// The positions of a slice that are known only when the kernel runs.
+/// Returns the starts of a slice that are known only at run time.
 fn starts(cx: &Context<'_>, data: &InstData, slice: &operators::Slice, parts: i64) -> Vec<Start> {
     let (shape, size) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
     let steps = strides(&shape);
@@ -186,7 +186,7 @@ fn starts(cx: &Context<'_>, data: &InstData, slice: &operators::Slice, parts: i6
     for (d, extent) in slice.start.iter().enumerate() {
         let Extent::Value(index) = *extent else { continue };
         let inside = |(size, extent): (i64, i64)| {
-            // The last element is that far after the first, or before it.
+            // Distance from the first element to the last; negative if the stride is.
             let reach = (size - 1).saturating_mul(slice.stride[d]);
             Interval { low: reach.saturating_neg().max(0), high: (extent - 1).saturating_sub(reach.max(0)) }
         };
@@ -266,21 +266,21 @@ fn concat(cx: &Context<'_>, data: &InstData, axis: usize, to: &[Quantity]) -> Re
     Ok(copies)
 }
 
-/// The joined extent as it is given and as operands have it, where these are not the same quantity.
+/// Returns the result's extent along the axis and the sum of the operands' extents, unless they are the same quantity.
 fn joined(cx: &Context<'_>, data: &InstData, axis: usize) -> Vec<(Quantity, Quantity)> {
     let given = cx.quantities(data.results[0])[axis].clone();
     let sum = data.operands.iter().fold(Quantity::known(0), |sum, &operand| sum.plus(&cx.quantities(operand)[axis]));
     if given == sum { vec![] } else { vec![(given, sum)] }
 }
 
-/// Padded extents as they are given and as they follow from the operand, where these are not the same quantities.
+/// Returns pairs of a result's extent and the operand's padded extent, unless they are the same quantity.
 pub fn padded(cx: &Context<'_>, data: &InstData, low: &[i64], high: &[i64]) -> Vec<(Quantity, Quantity)> {
     let (shape, output) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
     let border = |d: usize| Quantity::known(low[d].saturating_add(high[d]));
     (0..shape.len()).map(|d| (output[d].clone(), shape[d].plus(&border(d)))).filter(|(given, sum)| given != sum).collect()
 }
 
-/// Leaves the kernel with [`E_INDEX`] where extents differ that must be equal.
+/// Leaves the kernel with [`E_INDEX`] if extents that must be equal differ.
 pub fn check_equal(b: &mut KernelBuilder, extents: &Cells, equal: &[(Quantity, Quantity)]) {
     for (one, other) in equal {
         let [one, other] = [one, other].map(|quantity| extents.number(b, quantity).value(b));
@@ -289,7 +289,7 @@ pub fn check_equal(b: &mut KernelBuilder, extents: &Cells, equal: &[(Quantity, Q
     }
 }
 
-/// Dimensions joined where both sides run on, those of one element dropped.
+/// Merges dimensions that are contiguous on both sides, and drops dimensions of one element.
 fn collapse(dimensions: &[Dimension]) -> Vec<Dimension> {
     let mut result: Vec<Dimension> = Vec::new();
     for inner in dimensions.iter().filter(|d| !d.extent.is(1)) {
@@ -307,7 +307,7 @@ fn collapse(dimensions: &[Dimension]) -> Vec<Dimension> {
 
 impl Schedule for MovementSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        // What is copied first, from front to back and not again, may be overwritten from its start on.
+        // An operand may be overwritten from its start on if it is copied first, from front to back, and only once.
         let is_read_once = self.operands.iter().skip(1).all(|other| *other != self.operands[0]);
         let first = self.copies.first().filter(|copy| self.fill.is_none() && copy.operand == 0 && is_read_once && copy.to.is(0));
         let is_run = |copy: &Copy| match &collapse(&copy.dimensions)[..] {
@@ -340,10 +340,10 @@ impl Schedule for MovementSchedule<'_> {
         let mut extents = Cells::default();
         extents.load(&mut b, &mut arguments, self.quantities().chain([&total]).flat_map(Quantity::extents));
         self.check_cuts(&mut b, &extents);
-        // Shorter rows are copied some at a time.
+        // Shorter rows are copied several at a time.
         let rows = self.rows_with_border(&total).filter(|rows| rows.copied >= i64::from(lanes));
         if let Some(value) = self.fill {
-            // A border may be a zero point, which another set of weights has differently.
+            // A border may be a zero point, which differs in another set of weights.
             let open = self.cx.module.open_constants;
             let open = open.then(|| arguments.data(&mut b, "border", value.to_bytes().into(), lane, alignment(output)));
             let fill = |b: &mut KernelBuilder, first: Value, elements: Number| {
@@ -399,13 +399,13 @@ impl Schedule for MovementSchedule<'_> {
     }
 }
 
-/// Rows of a source, each of which has its border after it: the one and the other are written in turn, and no element twice.
+/// Rows of a source, each followed by a border. Rows and borders are written in turn, so no element is written twice.
 struct RowsWithBorder {
     from: i64,
     rows: i64,
-    /// From one row of the source to the next.
+    /// Elements from one row of the source to the next.
     stride: i64,
-    /// Elements of a row that are copied, and those with the border.
+    /// Number of copied elements in a row, and their number with the border.
     copied: i64,
     whole: i64,
 }
@@ -449,7 +449,7 @@ impl Counted {
 }
 
 impl MovementSchedule<'_> {
-    /// The rows of the one copy, if all that is around it, of `total` elements, is a border after each of them.
+    /// Returns the rows of the only copy, if the rest of the output, of `total` elements, is a border after each row.
     fn rows_with_border(&self, total: &Quantity) -> Option<RowsWithBorder> {
         let [copy] = &self.copies[..] else { return None };
         let dimensions = collapse(&copy.dimensions);
@@ -461,7 +461,7 @@ impl MovementSchedule<'_> {
         is_border.then_some(RowsWithBorder { from, rows: count, stride, copied, whole })
     }
 
-    /// All that the kernel counts with.
+    /// Returns all quantities that the kernel uses.
     fn quantities(&self) -> impl Iterator<Item = &Quantity> {
         let dimensions = self.copies.iter().flat_map(|copy| &copy.dimensions).flat_map(|d| [&d.extent, &d.from_stride, &d.to_stride]);
         let offsets = self.copies.iter().flat_map(|copy| [&copy.from, &copy.to]);
@@ -470,7 +470,7 @@ impl MovementSchedule<'_> {
         dimensions.chain(offsets).chain(cuts).chain(equal).chain(self.starts.iter().map(|start| &start.stride))
     }
 
-    /// Leaves the kernel with [`E_INDEX`] where a slice that takes something leaves its dimension, or extents differ that must be equal.
+    /// Leaves the kernel with [`E_INDEX`] if a non-empty slice leaves its dimension, or if extents that must be equal differ.
     fn check_cuts(&self, b: &mut KernelBuilder, extents: &Cells) {
         check_equal(b, extents, &self.equal);
         for cut in &self.cuts {
@@ -490,7 +490,8 @@ impl MovementSchedule<'_> {
     }
 }
 
-/// Dimensions of a box in the order of their loops: where the target's innermost one is not the source's, the source's comes just before it.
+/// Orders the dimensions of a box for its loops. If the target's innermost dimension is not the source's, the source's innermost one comes just
+/// before it.
 fn turned_last(mut dimensions: Vec<Counted>) -> Vec<Counted> {
     let is_one = |stride: Number| matches!(stride, Number::Known(1));
     let Some(last) = dimensions.last() else { return dimensions };
@@ -504,7 +505,7 @@ fn turned_last(mut dimensions: Vec<Counted>) -> Vec<Counted> {
     dimensions
 }
 
-/// The rows and columns of a source matrix whose transpose a box is, and their numbers, if these are known.
+/// Returns the source matrix whose transpose a box is: its rows, its columns, and their numbers. `None` for other boxes and run-time extents.
 fn transposition(dimensions: &[Counted]) -> Option<(Counted, Counted, (u64, u64))> {
     let [columns, rows] = *dimensions else { return None };
     match (columns.from_stride, rows.to_stride, rows.extent, columns.extent) {
@@ -515,22 +516,22 @@ fn transposition(dimensions: &[Counted]) -> Option<(Counted, Counted, (u64, u64)
     }
 }
 
-/// What copies boxes.
+/// Copier of boxes.
 struct Mover {
     input: Buffer,
     output: Buffer,
-    /// How matrices are turned.
+    /// The machine's way to transpose matrices.
     turn: Turn,
-    /// Elements that are copied at a time where they are adjacent on both sides.
+    /// Lanes of a copy whose elements are adjacent on both sides.
     lanes: u16,
-    /// Lanes of vectors that may be masked, at most.
+    /// Maximum lanes of a vector that the machine can mask.
     masked: u16,
-    /// Elements that are copied at a time where their order is reversed.
+    /// Lanes of a copy in reverse order; 1 on machines without vector registers.
     reversed: u16,
 }
 
 impl Mover {
-    /// Copies a box from an element of the input to one of the output.
+    /// Copies a box from an element of the input to an element of the output.
     fn copy(&self, b: &mut KernelBuilder, dimensions: &[Counted], from: Value, to: Value) {
         if let Some((rows, columns, extents)) = transposition(dimensions) {
             let from = Matrix { buffer: self.input, first: from, stride: rows.from_stride };

@@ -1,4 +1,4 @@
-//! Integers that share bytes, one a lane, and the element-wise work on them.
+//! Unpacking of integers to one for each lane, and the element-wise work on them.
 
 use super::turn::interleaved;
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
@@ -13,25 +13,24 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::quantity::{Number, nest};
 use crate::schedule::unsupported::Unsupported;
 
-/// Vectors have at least so many bytes to take apart.
+/// Minimum packed bytes of a vector.
 const LEAST_BYTES: u16 = 4;
 
-/// See the module.
+/// Schedule of an `unpack`.
 pub struct UnpackSchedule<'a> {
     cx: Context<'a>,
     source: Tensor,
     element: ElementType,
-    /// Loops over rows, and bytes of a row.
+    /// Loops over rows, and the bytes of a row.
     dimensions: Vec<Number>,
     bytes: u64,
     work: ElementWise<'a>,
 }
 
 impl<'a> UnpackSchedule<'a> {
-    /// The schedule of an `unpack`.
+    /// Makes the schedule of an `unpack`.
     ///
-    /// # Errors
-    /// For dynamic shapes, and when the work on the integers has no lowering.
+    /// [`Unsupported`] if a shape is dynamic or the work on the integers has no lowering.
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Unpack(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let (source, element) = (cx.function.insts[root].operands[0], operator.element);
@@ -40,7 +39,7 @@ impl<'a> UnpackSchedule<'a> {
         let shape = cx.shape(source)?;
         let (&bytes, outer) = shape.split_last().ok_or_else(|| cx.no_schedule(root))?;
         let rows = outer.iter().product::<u64>();
-        // Work that is alike on all elements takes them as one row; operands that follow some of the dimensions take a loop for each.
+        // Flat work takes all elements as one row. Operands with strides need a loop for each dimension.
         let (dimensions, bytes) = match (work.is_flat(), work.follows_dimensions()) {
             (true, _) => (vec![1], rows * bytes),
             (false, false) => (vec![rows], bytes),
@@ -54,7 +53,7 @@ impl<'a> UnpackSchedule<'a> {
         self.dimensions.iter().map(|n| if let Number::Known(n) = n { *n as u64 } else { 1 }).product()
     }
 
-    /// The integers in bytes, side by side in lanes of 32 bits.
+    /// Unpacks the integers of bytes to lanes of 32 bits.
     fn apart(&self, b: &mut KernelBuilder, raw: Value) -> Value {
         let packed = Packed::new(b, raw, (self.element.is_signed_integer(), self.element.bits() as u8));
         let parts: Vec<Value> = packed.parts(b, raw).into_iter().map(|bits| packed.signed(b, bits)).collect();
@@ -64,7 +63,7 @@ impl<'a> UnpackSchedule<'a> {
         b.convert(ConvertOp::SignExtend, bytes, Lane::I32)
     }
 
-    /// Bytes of a vector.
+    /// Returns the packed bytes of a vector.
     fn lanes(&self) -> u16 {
         let per_byte = self.element.per_byte();
         let lanes = self.cx.lanes_for(self.work.smallest_element(), self.bytes * per_byte);
@@ -96,7 +95,7 @@ impl Schedule for UnpackSchedule<'_> {
                 let value = self.apart(b, raw);
                 let [channel, flat] = [byte, place].map(|index| b.scale_index(index, per_byte.into(), 0));
                 let place = OutputPosition { pixel, pixel_offset: 0, channel, channel_offset: 0, flat };
-                // Rows of known extents have no masks.
+                // Rows of known extents need no masks.
                 let active = if let Active::First(active) = active { active } else { bytes };
                 work.emit(b, &place, Some(value), &hoisted, lanes, active * per_byte)
             })

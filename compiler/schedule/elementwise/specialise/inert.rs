@@ -1,11 +1,11 @@
-//! Clamps between a scaled sum and what tells results apart. A rule clamps so that adding a zero point never wraps, and scaled sums of integers leave
-//! room for that.
+//! Removal of clamps after a scaled sum that change no distinguished result. A rule clamps so that a later addition of a zero point never wraps, but
+//! scaled sums of integers leave room for that addition.
 
 use super::Rewriter;
 use crate::ir::{Node, ScalarOp};
 
 impl Rewriter<'_> {
-    /// The nodes after a requantization of integers that clamp it further out than what follows them does, in order.
+    /// Returns the clamps after a requantization of integers that are wider than the distinguished results, in order.
     pub(super) fn inert_clamps(&self, mut node: Node) -> Vec<Node> {
         let (low, high) = self.told_apart(node);
         let mut clamps = vec![];
