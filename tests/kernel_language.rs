@@ -10,11 +10,12 @@ mod support;
 use modelc::ir::Module;
 use modelc::ir::Tensor;
 use modelc::ir::random::{self, Options};
-use modelc::kernel::Kernel;
 use modelc::kernel::intervals::{Assumed, Interval};
-use modelc::kernel::passes::{KNOWN, PASSES, Pass, narrow};
+use modelc::kernel::passes::parts::independent;
+use modelc::kernel::passes::{KNOWN, PASSES, Pass, WHOLE, narrow};
 use modelc::kernel::text::{canonical, parse_kernel, parse_kernels};
 use modelc::kernel::verify::verify;
+use modelc::kernel::{Inst, Kernel};
 use modelc::lower;
 use modelc::machine::MACHINES;
 use modelc::program::Program;
@@ -77,14 +78,28 @@ fn kernels_of_random_modules_parse() {
 /// A change of kernels, by name.
 type Change = (&'static str, Box<dyn Fn(&Kernel) -> Kernel>);
 
-/// Returns the passes that need only the kernel, and the one for kernels whose parameters became constants.
+/// The passes that need nothing but the kernel, and those that not every kernel needs.
 fn passes() -> impl Iterator<Item = Pass> {
-    PASSES.into_iter().chain([KNOWN])
+    PASSES.into_iter().chain([KNOWN, WHOLE])
+}
+
+/// A kernel whose loops are marked as independent if their indices say so. The interpreter runs their rounds in another order then.
+fn marked(kernel: &Kernel) -> Kernel {
+    let mut marked = kernel.clone();
+    for path in independent(kernel) {
+        let mut region = &mut marked.body;
+        for (place, &number) in path.iter().enumerate() {
+            let Inst::For { each, body, .. } = &mut region.statements[number].inst else { panic!("the path leads through loops") };
+            *each |= place + 1 == path.len();
+            region = body;
+        }
+    }
+    marked
 }
 
 /// Returns each pass alone, and all passes one after the other.
 fn changes() -> Vec<Change> {
-    let mut changes: Vec<Change> = vec![("narrow", Box::new(|kernel| narrow(kernel, &Assumed::default())))];
+    let mut changes: Vec<Change> = vec![("narrow", Box::new(|kernel| narrow(kernel, &Assumed::default()))), ("marked", Box::new(marked))];
     for pass in passes() {
         changes.push((pass.name, Box::new(move |kernel| pass.of(kernel))));
     }

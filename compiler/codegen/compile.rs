@@ -16,7 +16,7 @@ use super::{BackEnd, Code, CodegenError, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::{ABI, Footprint, Interface, limits};
 use crate::kernel::intervals::{Assumed, Interval};
-use crate::kernel::passes::narrow;
+use crate::kernel::passes::{narrow, undivided};
 use crate::kernel::{BufferKind, Kernel};
 use crate::parallel;
 use crate::program::{Call, Level, Program, Step, calls, externals};
@@ -347,7 +347,7 @@ fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) ->
     order.sort_by_key(|&i| Reverse(levels[places[i].0].program.kernels[places[i].1].types.len()));
     let results = parallel::map(&order, |&i| {
         let (level, number) = places[i];
-        let kernel = &levels[level].program.kernels[number];
+        let kernel = &*undivided(&levels[level].program.kernels[number]);
         guarded(&kernel.name, || match levels[level].machine.index_bits {
             64 => back_ends[level].kernel(kernel),
             _ => back_ends[level].kernel(&narrow(kernel, &assumed(levels[level].program, number))),

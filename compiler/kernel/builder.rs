@@ -380,6 +380,17 @@ impl KernelBuilder {
         carried: &[Value],
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
+        self.counted((start, end, step), false, carried, body)
+    }
+
+    /// A counted loop, whose rounds are independent if it is `each`.
+    fn counted(
+        &mut self,
+        (start, end, step): (Value, Value, i64),
+        each: bool,
+        carried: &[Value],
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
         debug_assert!(step >= 1);
         let types: Vec<Type> = carried.iter().map(|&v| self.ty(v)).collect();
         let mut params = vec![self.value(Type::INDEX)];
@@ -387,11 +398,20 @@ impl KernelBuilder {
         let inner = params.clone();
         let region = self.region(params, |b| body(b, inner[0], &inner[1..]));
         debug_assert_eq!(region.yields.iter().map(|&v| self.ty(v)).collect::<Vec<_>>(), types);
-        self.push(Inst::For { start, end, step, carried: carried.to_vec(), body: region }, &types).into_vec()
+        self.push(Inst::For { start, end, step, each, carried: carried.to_vec(), body: region }, &types).into_vec()
     }
 
     /// A counted loop over constant bounds without carried values. No loop is made for one step or none.
     pub fn for_range(&mut self, start: i64, end: i64, step: i64, body: impl FnOnce(&mut Self, Value)) {
+        self.range([start, end], step, false, body);
+    }
+
+    /// [`KernelBuilder::for_range`] of independent rounds.
+    pub fn for_each(&mut self, start: i64, end: i64, step: i64, body: impl FnOnce(&mut Self, Value)) {
+        self.range([start, end], step, true, body);
+    }
+
+    fn range(&mut self, [start, end]: [i64; 2], step: i64, each: bool, body: impl FnOnce(&mut Self, Value)) {
         if start >= end {
             return;
         }
@@ -401,18 +421,34 @@ impl KernelBuilder {
             return;
         }
         let end = self.index(end);
-        self.for_carry(first, end, step, &[], |b, i, _| {
+        self.values((first, end, step), each, body);
+    }
+
+    /// A counted loop over value bounds without carried values.
+    pub fn for_values(&mut self, start: Value, end: Value, step: i64, body: impl FnOnce(&mut Self, Value)) {
+        self.values((start, end, step), false, body);
+    }
+
+    /// [`KernelBuilder::for_values`] of independent rounds.
+    pub fn for_each_value(&mut self, start: Value, end: Value, step: i64, body: impl FnOnce(&mut Self, Value)) {
+        self.values((start, end, step), true, body);
+    }
+
+    fn values(&mut self, range: (Value, Value, i64), each: bool, body: impl FnOnce(&mut Self, Value)) {
+        self.counted(range, each, &[], |b, i, _| {
             body(b, i);
             vec![]
         });
     }
 
-    /// A counted loop over value bounds without carried values.
-    pub fn for_values(&mut self, start: Value, end: Value, step: i64, body: impl FnOnce(&mut Self, Value)) {
-        self.for_carry(start, end, step, &[], |b, i, _| {
-            body(b, i);
+    /// All rounds below an extent, divided into ranges: `body` gets the first round of a range, and the first one after it.
+    pub fn divide(&mut self, extent: Value, private: &[Buffer], body: impl FnOnce(&mut Self, Value, Value)) {
+        let [first, end] = [(); 2].map(|()| self.value(Type::INDEX));
+        let body = self.region(vec![first, end], |b| {
+            body(b, first, end);
             vec![]
         });
+        self.push(Inst::Divide { extent, private: private.to_vec(), body }, &[]);
     }
 
     /// do … while: `body` gets the carried values and returns the scalar mask to go on and their next values.

@@ -41,6 +41,7 @@ impl Count<'_> {
                 let span = u64::try_from(end.saturating_sub(first)).unwrap_or(0);
                 span.div_ceil((*step).max(1).cast_unsigned()).saturating_mul(self.region(body).saturating_add(PER_ROUND))
             }
+            Inst::Divide { body, .. } => self.region(body),
             Inst::Loop { body, .. } => UNKNOWN_ROUNDS.saturating_mul(self.region(body)),
             Inst::If { then, otherwise, .. } => self.region(then).max(self.region(otherwise)).saturating_add(1),
             Inst::Gather { indices, .. } if self.kernel.ty(*indices).lane == Lane::I8 => self.registers(results, inst) * OF_BYTES,

@@ -123,7 +123,7 @@ impl Indices {
     fn region(&mut self, region: &Region, types: &[Type], assumed: &Assumed) {
         for Statement { results, inst } in &region.statements {
             match (inst, &results[..]) {
-                (Inst::For { start, end, step, carried, body }, _) => {
+                (Inst::For { start, end, step, carried, body, .. }, _) => {
                     if let Some(&counter) = body.params.first() {
                         self.count(counter, *start, *end, *step);
                     }
@@ -131,6 +131,10 @@ impl Indices {
                     if self.carry((carried, body.params.get(1..).unwrap_or_default()), &body.yields, results) {
                         self.region(body, types, assumed);
                     }
+                }
+                (Inst::Divide { extent, body, .. }, _) => {
+                    self.divide(&body.params, *extent);
+                    self.region(body, types, assumed);
                 }
                 (Inst::Loop { carried, body }, _) => {
                     self.region(body, types, assumed);
@@ -200,6 +204,16 @@ impl Indices {
         };
         if let Some(known) = self.known.get_mut(counter.index()) {
             *known = Known { sum: None, interval, takes_ends: numbers.is_some(), multiple };
+        }
+    }
+
+    /// Values are the ends of a range below an extent.
+    pub fn divide(&mut self, ends: &[Value], extent: Value) {
+        let high = self.interval(extent).high.max(0);
+        for end in ends {
+            if let Some(known) = self.known.get_mut(end.index()) {
+                known.interval = Interval { low: 0, high };
+            }
         }
     }
 

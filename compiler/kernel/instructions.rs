@@ -64,8 +64,15 @@ pub enum Inst {
     /// `active` lanes to `buffer[index + offset …]`; of these only the ones whose lane of the mask is true, if there is one.
     Store { buffer: Buffer, index: Value, offset: i64, active: u16, value: Value, mask: Option<Value> },
     /// A counted loop: for i in (start..end).step_by(step), carrying values. Region parameters: the counter, then the carried
-    /// values; the region yields their next values; the loop's results are the last ones.
-    For { start: Value, end: Value, step: i64, carried: Vec<Value>, body: Region },
+    /// values; the region yields their next values; the loop's results are the last ones. If it is `each`, rounds are independent: they may run in
+    /// any order, and at the same time. It carries nothing then, and each round has its own copy of the local arrays that the body writes. Their
+    /// contents are undefined when a round begins.
+    For { start: Value, end: Value, step: i64, each: bool, carried: Vec<Value>, body: Region },
+    /// The rounds from 0 to below an extent, divided into ranges. Region parameters: the first round of a range, and the first one after it. The body
+    /// does one range. Ranges that together are all rounds do the work, in any order, and at the same time. Each range that runs has its own copy of
+    /// the private scratch buffers, and of the local arrays that the body writes. Their contents are undefined when a range begins. A kernel does
+    /// nothing else: no other statement of its body has an effect.
+    Divide { extent: Value, private: Vec<Buffer>, body: Region },
     /// A loop that repeats while its region's first yield, a scalar mask, is true (tested after the body: do … while). Region
     /// parameters: the carried values; the region yields the mask, then their next values.
     Loop { carried: Vec<Value>, body: Region },

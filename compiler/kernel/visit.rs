@@ -49,9 +49,7 @@ impl Kernel {
             }
         }
         self.body.for_each_statement_mut(&mut |statement| {
-            if let Some(buffer) = statement.inst.buffer_mut() {
-                *buffer = places[buffer.index()];
-            }
+            statement.inst.buffers_mut().into_iter().for_each(|buffer| *buffer = places[buffer.index()]);
         });
     }
 
@@ -156,6 +154,7 @@ impl Inst {
             Self::Gather { indices, .. } => smallvec![*indices],
             Self::Store { index, value, mask, .. } => [*index, *value].into_iter().chain(*mask).collect(),
             Self::For { start, end, carried, .. } => [*start, *end].into_iter().chain(carried.iter().copied()).collect(),
+            Self::Divide { extent, .. } => smallvec![*extent],
             Self::Loop { carried, .. } => carried.iter().copied().collect(),
             Self::If { condition, .. } | Self::FailIf { condition, .. } => smallvec![*condition],
         }
@@ -188,6 +187,7 @@ impl Inst {
             Self::Gather { indices, .. } => vec![indices],
             Self::Store { index, value, mask, .. } => [index, value].into_iter().chain(mask).collect(),
             Self::For { start, end, carried, .. } => [start, end].into_iter().chain(carried).collect(),
+            Self::Divide { extent, .. } => vec![extent],
             Self::Loop { carried, .. } => carried.iter_mut().collect(),
             Self::If { condition, .. } | Self::FailIf { condition, .. } => vec![condition],
         }
@@ -196,7 +196,7 @@ impl Inst {
     /// Returns the regions of the instruction.
     pub fn regions(&self) -> Vec<&Region> {
         match self {
-            Self::For { body, .. } | Self::Loop { body, .. } => vec![body],
+            Self::For { body, .. } | Self::Loop { body, .. } | Self::Divide { body, .. } => vec![body],
             Self::If { then, otherwise, .. } => vec![then, otherwise],
             _ => vec![],
         }
@@ -205,7 +205,7 @@ impl Inst {
     /// Returns the regions of the instruction as mutable references.
     pub fn regions_mut(&mut self) -> Vec<&mut Region> {
         match self {
-            Self::For { body, .. } | Self::Loop { body, .. } => vec![body],
+            Self::For { body, .. } | Self::Loop { body, .. } | Self::Divide { body, .. } => vec![body],
             Self::If { then, otherwise, .. } => vec![then, otherwise],
             _ => vec![],
         }
@@ -232,6 +232,14 @@ impl Inst {
             | Self::Gather { buffer, .. }
             | Self::Store { buffer, .. } => Some(buffer),
             _ => None,
+        }
+    }
+
+    /// The buffers it names: the one it accesses, or those that are private to ranges.
+    pub fn buffers_mut(&mut self) -> Vec<&mut Buffer> {
+        match self {
+            Self::Divide { private, .. } => private.iter_mut().collect(),
+            inst => inst.buffer_mut().into_iter().collect(),
         }
     }
 
@@ -266,7 +274,8 @@ mod tests {
             Inst::Load { buffer, index: b, offset: 0, active: 4, mask: Some(c) },
             Inst::Store { buffer, index: b, offset: 0, active: 1, value: a, mask: None },
             Inst::Store { buffer, index: b, offset: 0, active: 4, value: a, mask: Some(c) },
-            Inst::For { start: a, end: b, step: 1, carried: vec![c, a], body: Region::default() },
+            Inst::For { start: a, end: b, step: 1, each: false, carried: vec![c, a], body: Region::default() },
+            Inst::Divide { extent: b, private: vec![buffer], body: Region::default() },
             Inst::Loop { carried: vec![c, a], body: Region::default() },
             Inst::FailIf { condition: c, status: 1 },
         ];

@@ -332,9 +332,13 @@ impl<'a> Lowering<'a> {
             Inst::LoadSplat { buffer, index, offset } => self.load_splat(*buffer, *index, *offset, ty),
             Inst::LoadSplatGroup { buffer, index, offset, group } => self.load_splat_group(*buffer, *index, *offset, *group, ty),
             Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds, ty),
-            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } | Inst::Barrier => {
-                self.bug("an instruction without one result")
-            }
+            Inst::Store { .. }
+            | Inst::For { .. }
+            | Inst::Divide { .. }
+            | Inst::Loop { .. }
+            | Inst::If { .. }
+            | Inst::FailIf { .. }
+            | Inst::Barrier => self.bug("an instruction without one result"),
         }
     }
 }

@@ -19,7 +19,7 @@ impl<S: Select> Lowering<'_, S> {
     /// An instruction with regions, or one that may leave the kernel.
     pub(super) fn control(&mut self, inst: &Inst, results: &[Value]) -> Result<(), CodegenError> {
         match inst {
-            Inst::For { start, end, step, carried, body } => {
+            Inst::For { start, end, step, carried, body, .. } => {
                 self.counted_loop(&Counter { start: *start, end: *end, step: *step }, carried, body, results)
             }
             Inst::Loop { carried, body } => self.repeat_while(carried, body, results),

@@ -166,7 +166,7 @@ impl<'k> Lowering<'k> {
 
     fn statement(&mut self, Statement { results, inst }: &Statement) -> Result<(), CodegenError> {
         match inst {
-            Inst::For { start, end, step, carried, body } => self.counted_loop(results, (*start, *end, *step), carried, body),
+            Inst::For { start, end, step, carried, body, .. } => self.counted_loop(results, (*start, *end, *step), carried, body),
             Inst::Loop { carried, body } => self.repeated_loop(results, carried, body),
             Inst::If { condition, then, otherwise } => self.branch(results, *condition, then, otherwise),
             Inst::FailIf { condition, status } => self.fail_if(*condition, *status),
@@ -249,7 +249,13 @@ impl<'k> Lowering<'k> {
                 }
             }
             Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds, ty)?,
-            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } | Inst::Barrier => {
+            Inst::Store { .. }
+            | Inst::For { .. }
+            | Inst::Divide { .. }
+            | Inst::Loop { .. }
+            | Inst::If { .. }
+            | Inst::FailIf { .. }
+            | Inst::Barrier => {
                 return Err(CodegenError::Bug(format!("kernel {}: an instruction without one result", self.kernel.name)));
             }
         })

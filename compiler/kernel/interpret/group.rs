@@ -109,7 +109,7 @@ impl<'k, 'b> Groups<'k, 'b> {
 
     /// A loop that counts the same at all positions.
     fn counted(&mut self, Statement { results, inst }: &'k Statement) -> Result<(), Stop> {
-        let Inst::For { start, end, step, carried, body } = inst else { return Ok(()) };
+        let Inst::For { start, end, step, carried, body, .. } = inst else { return Ok(()) };
         let mut ends = vec![];
         self.each(|machine, _| {
             ends.push((machine.index(*start), machine.index(*end)));

@@ -2,6 +2,7 @@
 
 use super::InterpretError;
 use super::meetings::{Access, Meetings};
+use super::visits::Visits;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
@@ -21,6 +22,8 @@ pub struct Memory<'k, 'b> {
     places: Vec<Backing>,
     /// Who was where, if there are positions.
     meetings: Option<Meetings>,
+    /// Who was where, of independent rounds.
+    visits: Visits,
 }
 
 enum Backing {
@@ -58,7 +61,7 @@ impl<'k, 'b> Memory<'k, 'b> {
             return Err(wrong(kernel, format!("{} buffers for {count} parameters", params.len())));
         }
         let meetings = kernel.grid.map(|_| Meetings::new(kernel));
-        Ok(Self { kernel, params, locals: vec![locals], slot: 0, shared, places, meetings })
+        Ok(Self { kernel, params, locals: vec![locals], slot: 0, shared, places, meetings, visits: Visits::new(kernel) })
     }
 
     /// Positions of a grid begin that run at the same time: a workgroup, or one. Their arrays are their own.
@@ -78,6 +81,28 @@ impl<'k, 'b> Memory<'k, 'b> {
         if let Some(meetings) = &mut self.meetings {
             meetings.go_on(position);
         }
+    }
+
+    /// Independent rounds begin.
+    pub fn enter(&mut self) {
+        self.visits.enter();
+    }
+
+    /// An independent round begins, which has its own copy of some buffers.
+    pub fn round(&mut self, counter: i64, own: &[Buffer]) {
+        self.visits.round(counter);
+        for &buffer in own {
+            match self.places[buffer.index()] {
+                Backing::Param(i) => self.params[i].fill(UNDEFINED),
+                Backing::Local(i) => self.locals[self.slot][i].fill(UNDEFINED),
+                Backing::Shared(_) => {}
+            }
+        }
+    }
+
+    /// All rounds of the innermost loop of independent rounds are over.
+    pub fn leave(&mut self) {
+        self.visits.leave();
     }
 
     /// The positions that began have waited for each other.
@@ -130,8 +155,15 @@ impl<'k, 'b> Memory<'k, 'b> {
 
     /// Notes an access inside a buffer.
     fn meet(&mut self, buffer: Buffer, first: i64, count: usize, access: Access) -> Result<(), InterpretError> {
+        let elements = first as usize..first as usize + count;
+        self.visits.visit(buffer, elements.clone(), access).map_err(|(rounds, element)| InterpretError::Meeting {
+            kernel: self.kernel.name.clone(),
+            rounds,
+            buffer: self.kernel.buffer(buffer).name.clone(),
+            index: element as u64,
+        })?;
         let Some(meetings) = &mut self.meetings else { return Ok(()) };
-        meetings.meet(buffer, first as usize..first as usize + count, access).map_err(|(positions, element)| InterpretError::Race {
+        meetings.meet(buffer, elements, access).map_err(|(positions, element)| InterpretError::Race {
             kernel: self.kernel.name.clone(),
             positions,
             buffer: self.kernel.buffer(buffer).name.clone(),

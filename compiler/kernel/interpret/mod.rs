@@ -8,6 +8,8 @@ mod group;
 pub(crate) mod lane;
 mod meetings;
 mod memory;
+mod rounds;
+mod visits;
 pub(crate) mod wide;
 
 pub use grid::interpret_grid;
@@ -58,6 +60,18 @@ pub enum InterpretError {
         /// The element.
         index: u64,
     },
+    /// Two independent rounds or ranges in one element, which one of them writes.
+    #[error("kernel {kernel}: rounds {} and {} meet in element {index} of buffer {buffer}", rounds[0], rounds[1])]
+    Meeting {
+        /// The kernel's name.
+        kernel: String,
+        /// The counters of the rounds, or the first rounds of the ranges. The one that ran later is last.
+        rounds: [i64; 2],
+        /// The buffer's name.
+        buffer: String,
+        /// The element.
+        index: u64,
+    },
     /// Arguments that do not fit the kernel's parameters.
     #[error("kernel {kernel}: {message}")]
     Arguments {
@@ -82,11 +96,19 @@ pub enum InterpretError {
 ///
 /// `buffers` stand for [`Kernel::pointer_params`], in that order, each of at least `elements` times the size of its lane in bytes; `integers` are the
 /// integer parameters. Lanes are little-endian in memory. The kernel should be verified: on another one the interpreter may panic.
-/// It has no grid; [`interpret_grid`] runs one that has.
+/// It has no grid; [`interpret_grid`] runs one that has. Independent rounds run in an order that is always the same.
 ///
 /// # Errors
-/// At an access outside a buffer, a store to an input, a broken rule, or arguments that do not fit.
+/// At an access outside a buffer, a store to an input, a broken rule, arguments that do not fit, or where independent rounds meet.
 pub fn interpret(kernel: &Kernel, buffers: &mut [Vec<u8>], integers: &[i64]) -> Result<i32, InterpretError> {
+    interpret_shuffled(kernel, buffers, integers, 0)
+}
+
+/// [`interpret`] with independent rounds, and the ranges of what is divided, in an order drawn from a seed.
+///
+/// # Errors
+/// As [`interpret`].
+pub fn interpret_shuffled(kernel: &Kernel, buffers: &mut [Vec<u8>], integers: &[i64], seed: u64) -> Result<i32, InterpretError> {
     if integers.len() != kernel.integers {
         return Err(InterpretError::Arguments {
             kernel: kernel.name.clone(),
@@ -96,7 +118,7 @@ pub fn interpret(kernel: &Kernel, buffers: &mut [Vec<u8>], integers: &[i64]) -> 
     if kernel.grid.is_some() {
         return Err(InterpretError::Arguments { kernel: kernel.name.clone(), message: "one call of a kernel with a grid".into() });
     }
-    let mut machine = Machine::new(kernel, Memory::new(kernel, buffers)?);
+    let mut machine = Machine { seed, ..Machine::new(kernel, Memory::new(kernel, buffers)?) };
     for (&param, &integer) in kernel.body.params.iter().zip(integers) {
         machine.set(param, vec![integer as u64]);
     }
@@ -129,11 +151,13 @@ struct Machine<'k, 'b> {
     memory: Memory<'k, 'b>,
     /// By number of the value.
     values: Vec<Lanes>,
+    /// Draws the order of independent rounds.
+    seed: u64,
 }
 
 impl<'k, 'b> Machine<'k, 'b> {
     fn new(kernel: &'k Kernel, memory: Memory<'k, 'b>) -> Self {
-        Self { kernel, memory, values: vec![Lanes::new(); kernel.types.len()] }
+        Self { kernel, memory, values: vec![Lanes::new(); kernel.types.len()], seed: 0 }
     }
 
     fn get(&self, value: Value) -> &Lanes {
@@ -187,7 +211,9 @@ impl<'k, 'b> Machine<'k, 'b> {
                     self.memory.store(*buffer, first.wrapping_add(i), &lanes[lane..=lane])?;
                 }
             }
-            Inst::For { start, end, step, carried, body } => {
+            Inst::For { start, end, step, each: true, body, .. } => self.each([*start, *end], *step, body)?,
+            Inst::Divide { extent, private, body } => self.divide(*extent, private, body)?,
+            Inst::For { start, end, step, each: false, carried, body } => {
                 let (mut counter, end) = (self.index(*start), self.index(*end));
                 self.assign(results, carried);
                 while counter < end {
@@ -304,7 +330,13 @@ impl<'k, 'b> Machine<'k, 'b> {
                 elements.iter().copied().cycle().take(lanes).collect()
             }
             Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds)?,
-            Inst::Store { .. } | Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } | Inst::Barrier => {
+            Inst::Store { .. }
+            | Inst::For { .. }
+            | Inst::Divide { .. }
+            | Inst::Loop { .. }
+            | Inst::If { .. }
+            | Inst::FailIf { .. }
+            | Inst::Barrier => {
                 return Err(Fault::Rule("an instruction without one result".into()));
             }
         })

@@ -50,7 +50,7 @@ impl Known<'_> {
                 self.inline(branch, &[], results, into);
                 return None;
             }
-            Inst::For { start, end, step, carried, body } => match self.rounds([*start, *end], *step) {
+            Inst::For { start, end, step, carried, body, .. } => match self.rounds([*start, *end], *step) {
                 Some(0) => {
                     self.rename(results, carried);
                     return None;

@@ -10,11 +10,13 @@ mod known;
 mod narrow;
 pub mod numbers;
 pub mod parts;
+mod whole;
 
 pub use narrow::narrow;
 
-use super::Kernel;
 use super::verify::verify;
+use super::{Inst, Kernel};
+use std::borrow::Cow;
 
 /// A pass over a kernel.
 pub struct Pass {
@@ -42,6 +44,15 @@ pub const DEAD: Pass = Pass { name: "dead", run: dead::run };
 /// Resolves conditions, bounds and integers that are constant. It serves kernels whose parameters became constants: schedules write no decision that
 /// is already made.
 pub const KNOWN: Pass = Pass { name: "known", run: known::run };
+
+/// Nothing is divided: a `divide` is its body for all rounds, and `for each` is `for`.
+pub const WHOLE: Pass = Pass { name: "whole", run: whole::run };
+
+/// A kernel in which no work is divided into ranges: the same kernel, or [`WHOLE`] of it.
+pub fn undivided(kernel: &Kernel) -> Cow<'_, Kernel> {
+    let divides = kernel.body.statements.iter().any(|statement| matches!(statement.inst, Inst::Divide { .. }));
+    if divides { Cow::Owned(WHOLE.of(kernel)) } else { Cow::Borrowed(kernel) }
+}
 
 impl Pass {
     /// Returns the kernel that the pass makes of a verified kernel.

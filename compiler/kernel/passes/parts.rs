@@ -30,18 +30,27 @@ pub struct InParts {
 /// Returns the kernel split into parts, or `None` if it has no suitable loop. `writes_scratch_first` promises that each round writes scratch memory
 /// before it reads it.
 pub fn in_parts(kernel: &Kernel, writes_scratch_first: bool) -> Option<InParts> {
-    if kernel.integers > 0 {
-        return None;
-    }
-    let search = Search { kernel, indices: Indices::of(kernel, MOST_TERMS), writes_scratch_first };
-    let mut found = Vec::new();
-    search.region(&kernel.body, &mut vec![], &mut vec![], &mut found);
+    let mut found = found(kernel, writes_scratch_first);
     let many = found.iter().position(|found| found.rounds >= MANY_ROUNDS);
     let best = many.or_else(|| (0..found.len()).max_by_key(|&i| (found[i].rounds, std::cmp::Reverse(i))))?;
     let Found { path, rounds } = found.swap_remove(best);
     let mut kernel = kernel.clone();
     cut(&mut kernel, &path, rounds);
     Some(InParts { kernel, rounds: u64::try_from(rounds).ok()? })
+}
+
+/// The loops whose rounds are apart by their indices. A path is the numbers of the statements that lead to a loop, the outermost first.
+pub fn independent(kernel: &Kernel) -> Vec<Vec<usize>> {
+    found(kernel, false).into_iter().map(|found| found.path).collect()
+}
+
+fn found(kernel: &Kernel, writes_scratch_first: bool) -> Vec<Found> {
+    let mut found = Vec::new();
+    if kernel.integers == 0 {
+        let search = Search { kernel, indices: Indices::of(kernel, MOST_TERMS), writes_scratch_first };
+        search.region(&kernel.body, &mut vec![], &mut vec![], &mut found);
+    }
+    found
 }
 
 /// A loop with independent rounds.
@@ -80,7 +89,7 @@ impl Search<'_> {
     /// Searches a region whose first access to an output is inside a loop. `around` are the enclosing loops.
     fn region(&self, region: &Region, path: &mut Vec<usize>, around: &mut Vec<Counted>, found: &mut Vec<Found>) {
         let Some(number) = region.statements.iter().position(|statement| self.works(&statement.inst)) else { return };
-        let Inst::For { start, end, step, carried, body } = &region.statements[number].inst else { return };
+        let Inst::For { start, end, step, carried, body, .. } = &region.statements[number].inst else { return };
         let rest = &region.statements[number + 1..];
         let has_rest = rest.iter().any(|statement| self.works(&statement.inst));
         let (Some(first), Some(end)) = (self.indices.number(*start), self.indices.number(*end)) else { return };

@@ -53,9 +53,7 @@ fn order_buffers(kernel: &mut Kernel) {
         places[old] = Buffer::new(new);
     }
     kernel.body.for_each_statement_mut(&mut |statement| {
-        if let Some(buffer) = statement.inst.buffer_mut() {
-            *buffer = places[buffer.index()];
-        }
+        statement.inst.buffers_mut().into_iter().for_each(|buffer| *buffer = places[buffer.index()]);
     });
     let names = buffer_names(&kernel.buffers);
     kernel.buffers.iter_mut().zip(names).for_each(|(data, name)| data.name = name);

@@ -19,6 +19,13 @@
 //!
 //! A kernel with a grid says so after its parameters, of which the last is the position: `(…, %0: i64) grid 1000 workgroup 64 {`.
 //!
+//! Rounds that are independent, and ranges of rounds with buffers of their own:
+//!
+//! ```text
+//! for each %2 in 0..8 step 4 {
+//! divide 0..10 as (%1, %2) private ring, panel {
+//! ```
+//!
 //! Buffers of one name are told apart by a number: `x`, `x.2`.
 //!
 //! So the text does not say how many instructions define a constant, or where. A kernel and what its text is parsed to are equal in

@@ -348,6 +348,7 @@ impl<'t> Parser<'t> {
         let word = self.word("an instruction")?;
         let inst = match word {
             "for" => self.counted_loop(&types)?,
+            "divide" => self.divide(&types)?,
             "loop" => self.repeated_loop(&types)?,
             "if" => {
                 let condition = self.value(Some(MASK))?;
@@ -391,9 +392,9 @@ impl<'t> Parser<'t> {
     }
 
     fn counted_loop(&mut self, types: &[Type]) -> Result<Inst, ParseError> {
-        let counter = self.define()?;
-        let ty = if self.take_mark(":") { self.ty()? } else { Type::INDEX };
-        self.kernel.types[counter.index()] = ty;
+        let each = self.take_word("each");
+        let counter = self.index()?;
+        let ty = self.type_of(counter);
         self.keyword("in")?;
         let start = self.value(Some(ty))?;
         self.mark("..")?;
@@ -402,7 +403,37 @@ impl<'t> Parser<'t> {
         let step = self.number("a step")?;
         let (params, carried) = self.carry(types)?;
         let body = self.region([&[counter], &params[..]].concat(), types)?;
-        Ok(Inst::For { start, end, step, carried, body })
+        Ok(Inst::For { start, end, step, each, carried, body })
+    }
+
+    fn divide(&mut self, types: &[Type]) -> Result<Inst, ParseError> {
+        self.keyword("0")?;
+        self.mark("..")?;
+        let extent = self.operand()?;
+        self.keyword("as")?;
+        self.mark("(")?;
+        let first = self.index()?;
+        self.mark(",")?;
+        let end = self.index()?;
+        self.mark(")")?;
+        let ty = self.type_of(first);
+        let extent = self.resolve(extent, Some(ty))?;
+        let mut private = Vec::new();
+        if self.take_word("private") {
+            private.push(self.buffer()?);
+            while self.take_mark(",") {
+                private.push(self.buffer()?);
+            }
+        }
+        let body = self.region(vec![first, end], types)?;
+        Ok(Inst::Divide { extent, private, body })
+    }
+
+    /// A value that is defined here, an index; its type is written if it is not the usual one.
+    fn index(&mut self) -> Result<Value, ParseError> {
+        let index = self.define()?;
+        self.kernel.types[index.index()] = if self.take_mark(":") { self.ty()? } else { Type::INDEX };
+        Ok(index)
     }
 
     fn repeated_loop(&mut self, types: &[Type]) -> Result<Inst, ParseError> {

@@ -81,12 +81,22 @@ impl<'k> Printer<'k> {
         let results = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
         let types: Vec<Option<Type>> = statement.results.iter().map(|&value| self.ty(value)).collect();
         match &statement.inst {
-            Inst::For { start, end, step, carried, body } => {
+            Inst::For { start, end, step, each, carried, body } => {
                 let counter = body.params.first().map_or_else(|| "_".into(), |&value| self.counter(value));
                 let ty = body.params.first().and_then(|&value| self.ty(value));
                 let range = format!("{}..{} step {step}", self.operand(*start, ty), self.operand(*end, ty));
                 let carry = self.carry(body.params.get(1..).unwrap_or_default(), carried, &types);
-                self.line(&format!("{results}for {counter} in {range}{carry} {{"));
+                let each = if *each { "each " } else { "" };
+                self.line(&format!("{results}for {each}{counter} in {range}{carry} {{"));
+                self.region(body, &types);
+                self.line("}");
+            }
+            Inst::Divide { extent, private, body } => {
+                let ends: Vec<_> = body.params.iter().map(|&value| self.counter(value)).collect();
+                let private: Vec<_> = private.iter().map(|&buffer| self.buffer(buffer)).collect();
+                let private = if private.is_empty() { String::new() } else { format!(" private {}", private.join(", ")) };
+                let extent = self.operand(*extent, body.params.first().and_then(|&value| self.ty(value)));
+                self.line(&format!("{results}divide 0..{extent} as ({}){private} {{", ends.join(", ")));
                 self.region(body, &types);
                 self.line("}");
             }
@@ -186,7 +196,7 @@ impl<'k> Printer<'k> {
             }
             Inst::FailIf { condition, status } => format!("{}, {status}", one("fail_if", *condition, Some(MASK))),
             Inst::Barrier => "barrier".into(),
-            Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } => String::new(),
+            Inst::For { .. } | Inst::Divide { .. } | Inst::Loop { .. } | Inst::If { .. } => String::new(),
         }
     }
 
@@ -228,8 +238,12 @@ impl<'k> Printer<'k> {
         mask.map_or(String::new(), |mask| format!(" where {}", self.operand(mask, None)))
     }
 
+    fn buffer(&self, buffer: Buffer) -> String {
+        self.buffers.get(buffer.index()).cloned().unwrap_or_else(|| buffer.to_string())
+    }
+
     fn element(&self, buffer: Buffer, index: Value, offset: i64) -> String {
-        let buffer = self.buffers.get(buffer.index()).cloned().unwrap_or_else(|| buffer.to_string());
+        let buffer = self.buffer(buffer);
         let is_scalar = self.ty(index).is_some_and(Type::is_index);
         let index_bits = self.constant(index).filter(|_| is_scalar);
         match (index_bits, self.ty(index)) {
@@ -254,12 +268,7 @@ fn find_constants(region: &Region, constants: &mut [Option<u64>]) {
                     }
                 }
             }
-            Inst::For { body, .. } | Inst::Loop { body, .. } => find_constants(body, constants),
-            Inst::If { then, otherwise, .. } => {
-                find_constants(then, constants);
-                find_constants(otherwise, constants);
-            }
-            _ => {}
+            inst => inst.regions().into_iter().for_each(|inner| find_constants(inner, constants)),
         }
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::kernel::KernelBuilder;
+use crate::kernel::verify::verify;
 use crate::kernel::*;
 
 /// A kernel with every form that prints in a way of its own.
@@ -46,6 +47,52 @@ fn sample() -> Kernel {
         |_| vec![],
     );
     b.finish()
+}
+
+#[test]
+fn independent_rounds_and_ranges_print_and_parse() {
+    let mut b = KernelBuilder::new("ranges");
+    let y = b.buffer("y", BufferKind::Output, Lane::I8, 64, 1);
+    let [ring, panel] = ["ring", "panel"].map(|name| b.buffer(name, BufferKind::Scratch, Lane::I8, 8, 1));
+    let extent = b.index(8);
+    b.divide(extent, &[ring, panel], |b, first, end| {
+        b.for_each(0, 8, 4, |b, i| {
+            let four = b.int(Type::vector(Lane::I8, 4), 4);
+            b.store(ring, i, 0, four);
+        });
+        b.for_each_value(first, end, 1, |b, row| {
+            let value = b.load(ring, row, 0, 1);
+            b.store(y, row, 0, value);
+        });
+    });
+    let kernel = b.finish();
+    let text = "kernel @ranges(y: output i8[64] align 1, ring: scratch i8[8] align 1, panel: scratch i8[8] align 1) {
+  divide 0..8 as (%1, %2) private ring, panel {
+    for each %5 in 0..8 step 4 {
+      store ring[%5], 4: i8x4
+    }
+    for each %7 in %1..%2 step 1 {
+      %8: i8 = load ring[%7]
+      store y[%7], %8
+    }
+  }
+}
+";
+    assert_eq!(kernel.to_string(), text);
+    let parsed = parse_kernel(text).unwrap();
+    assert_eq!(canonical(&parsed), canonical(&kernel));
+    assert_eq!(verify(&parsed), Ok(()));
+    let narrow = text.replace("(%1, %2)", "(%1: i32, %2: i32)");
+    assert_eq!(parse_kernel(&narrow).unwrap().to_string().lines().nth(1), narrow.lines().nth(1));
+    for (broken, message) in [
+        ("divide 1..8 as (%1, %2) { }", "`1` instead of `0`"),
+        ("divide 0..8 as (%1) { }", "`)` instead of `,`"),
+        ("divide 0..8 as (%1, %2) private { }", "`{` instead of a buffer"),
+        ("for each %1 in 0..8 { }", "`{` instead of `step`"),
+    ] {
+        let error = parse_kernel(&format!("kernel @k() {{ {broken} }}")).unwrap_err().to_string();
+        assert!(error.ends_with(message), "{error}");
+    }
 }
 
 #[test]

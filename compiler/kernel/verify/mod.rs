@@ -2,8 +2,9 @@
 //! interpreter may trust a verified kernel.
 //!
 //! Checked are: buffers; that every value is defined once, and before its uses, in the same region or one around it; the types of operands and
-//! results; what regions take and yield; that a kernel rounds in one way; what a grid asks for; and that accesses at constant places, or at sums of multiples of counters with constant bounds, stay inside their buffers.
+//! results; what regions take and yield; that a kernel rounds in one way; what a grid and independent rounds ask for; and that accesses at constant places, or at sums of multiples of counters with constant bounds, stay inside their buffers.
 
+mod division;
 mod grid;
 mod rounding;
 mod typing;
@@ -90,6 +91,7 @@ impl Verifier<'_> {
         }
         self.statements(&kernel.body, true)?;
         grid::check_barriers(kernel)?;
+        division::check(kernel)?;
         Ok(rounding::check(kernel)?)
     }
 
@@ -128,7 +130,7 @@ impl Verifier<'_> {
         for statement in &region.statements {
             let place = |message| Mistake { place: Some(statement_line(self.kernel, statement)), message };
             match &statement.inst {
-                Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } => self.nest(statement, certain)?,
+                Inst::For { .. } | Inst::Divide { .. } | Inst::Loop { .. } | Inst::If { .. } => self.nest(statement, certain)?,
                 inst => {
                     let computed = self.plain(statement, certain);
                     computed.map_err(place)?;
@@ -166,11 +168,14 @@ impl Verifier<'_> {
         let kernel = self.kernel;
         let at = |message: String| place(kernel, message);
         match &statement.inst {
-            Inst::For { start, end, step, carried, body } => {
+            Inst::For { start, end, step, each, carried, body } => {
                 let index = self.index(*start).map_err(at)?;
                 self.is(*end, index).map_err(at)?;
                 if *step < 1 {
                     return Err(at(format!("a step of {step}")));
+                }
+                if *each && !carried.is_empty() {
+                    return Err(at("independent rounds that carry a value".into()));
                 }
                 let types = self.types(carried).map_err(at)?;
                 let params = [&[index], &types[..]].concat();
@@ -184,6 +189,12 @@ impl Verifier<'_> {
                 self.region(body, &params, &types, certain, &at)?;
                 self.loops -= 1;
                 self.results(statement, &types).map_err(at)?;
+            }
+            Inst::Divide { extent, body, .. } => {
+                let index = self.index(*extent).map_err(at)?;
+                self.indices.divide(body.params.get(..2).unwrap_or_default(), *extent);
+                self.region(body, &[index; 2], &[], certain, &at)?;
+                self.results(statement, &[]).map_err(at)?;
             }
             Inst::Loop { carried, body } => {
                 let types = self.types(carried).map_err(at)?;

@@ -58,7 +58,9 @@ pub fn in_one(kernel: &Kernel, slices: &Slices) -> Option<Kernel> {
     let before = std::mem::take(&mut writer.statements);
     let round = writer.round(body, slices.block, first, &strides);
     writer.statements = before;
-    writer.statements.push(Statement { results: smallvec![], inst: Inst::For { start: zero, end, step: 1, carried: vec![], body: round } });
+    writer
+        .statements
+        .push(Statement { results: smallvec![], inst: Inst::For { start: zero, end, step: 1, each: false, carried: vec![], body: round } });
     kernel.body.statements = writer.statements;
     kernel.types = writer.types;
     Some(kernel)

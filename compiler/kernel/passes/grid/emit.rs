@@ -156,7 +156,10 @@ impl<'k> Writer<'k> {
         let counter = self.copy_of(body.params[0]);
         let mut inner = Region { params: vec![counter], ..Region::default() };
         self.tree(body, tree, position, &mut inner.statements);
-        out.push(Statement { results: smallvec![], inst: Inst::For { start, end, step: *step, carried: vec![], body: inner } });
+        out.push(Statement {
+            results: smallvec![],
+            inst: Inst::For { start, end, step: *step, each: false, carried: vec![], body: inner },
+        });
     }
 
     fn tree(&mut self, region: &Region, tree: &Tree, position: Value, out: &mut Vec<Statement>) {

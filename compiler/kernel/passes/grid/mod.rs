@@ -30,7 +30,7 @@ mod writes;
 #[cfg(test)]
 mod tests;
 
-use super::{COMMON, DEAD, INVARIANTS, KNOWN};
+use super::{COMMON, DEAD, INVARIANTS, KNOWN, WHOLE};
 use crate::kernel::intervals::Assumed;
 use crate::kernel::verify::verify;
 use crate::kernel::*;
@@ -84,6 +84,7 @@ pub fn stages(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Pla
 /// Replaces the integer parameters of a kernel by constants, and simplifies it.
 fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
     let mut kernel = kernel.clone();
+    (WHOLE.run)(&mut kernel);
     let constant =
         |(&param, &number): (&Value, &i64)| Statement { results: smallvec![param], inst: Inst::Constant { bits: number as u64 } };
     let constants: Vec<Statement> = kernel.body.params.iter().zip(integers).map(constant).collect();

@@ -1,0 +1,131 @@
+//! Who reads and who writes each element while rounds are independent. A round is inside the rounds of the loops around it, so it is a node of a
+//! tree. Two rounds meet if the first nodes in which they differ are rounds of one loop.
+
+use super::meetings::Access;
+use crate::kernel::*;
+use cranelift_entity::EntityRef;
+use std::ops::Range;
+
+/// A round of a loop, while this runs once.
+#[derive(Clone, Copy)]
+struct Round {
+    /// The round around it.
+    outer: usize,
+    depth: usize,
+    /// The number of the loop, another one each time that it runs.
+    run: u32,
+    counter: i64,
+}
+
+/// The rounds that have come to an element since the outermost loop began.
+#[derive(Clone, Default)]
+struct Visitors {
+    /// The number of the outermost loop.
+    outermost: u32,
+    /// The round that wrote it last.
+    writer: Option<usize>,
+    readers: Vec<usize>,
+}
+
+/// The visitors of all elements.
+pub struct Visits {
+    /// The kernel itself comes first.
+    rounds: Vec<Round>,
+    /// The round that runs.
+    now: usize,
+    /// Loops that run, the innermost last: the number of each, and the round around it.
+    open: Vec<(u32, usize)>,
+    /// Loops that have run.
+    runs: u32,
+    /// The outermost loop that runs, or ran last.
+    outermost: u32,
+    /// By number of the buffer; empty for buffers that nothing writes, and for those that a round or range has for itself.
+    visitors: Vec<Vec<Visitors>>,
+}
+
+impl Visits {
+    /// Nobody has come yet. The buffers are known to fit memory.
+    pub fn new(kernel: &Kernel) -> Self {
+        let marked = |statement: &Statement| matches!(statement.inst, Inst::For { each: true, .. } | Inst::Divide { .. });
+        let mut visitors = vec![vec![]; kernel.buffers.len()];
+        if kernel.statements().any(marked) {
+            for (visitors, data) in visitors.iter_mut().zip(&kernel.buffers) {
+                if matches!(data.kind, BufferKind::Output | BufferKind::Scratch) {
+                    visitors.resize(data.elements as usize, Visitors::default());
+                }
+            }
+        }
+        for Statement { inst, .. } in &kernel.body.statements {
+            if let Inst::Divide { private, .. } = inst {
+                private.iter().for_each(|buffer| visitors[buffer.index()].clear());
+            }
+        }
+        let kernel = Round { outer: 0, depth: 0, run: 0, counter: 0 };
+        Self { rounds: vec![kernel], now: 0, open: vec![], runs: 0, outermost: 0, visitors }
+    }
+
+    /// A loop begins.
+    pub fn enter(&mut self) {
+        self.runs += 1;
+        if self.open.is_empty() {
+            self.outermost = self.runs;
+            self.rounds.truncate(1);
+        }
+        self.open.push((self.runs, self.now));
+    }
+
+    /// A round of the innermost loop begins.
+    pub fn round(&mut self, counter: i64) {
+        let Some(&(run, outer)) = self.open.last() else { return };
+        self.now = self.rounds.len();
+        self.rounds.push(Round { outer, depth: self.open.len(), run, counter });
+    }
+
+    /// The innermost loop ends.
+    pub fn leave(&mut self) {
+        self.now = self.open.pop().map_or(0, |(_, outer)| outer);
+    }
+
+    /// The round that runs comes to some elements. An error is two rounds that meet, and where.
+    pub fn visit(&mut self, buffer: Buffer, elements: Range<usize>, access: Access) -> Result<(), ([i64; 2], usize)> {
+        let visitors = &mut self.visitors[buffer.index()];
+        if self.open.is_empty() || visitors.is_empty() {
+            return Ok(());
+        }
+        let (now, outermost) = (self.now, self.outermost);
+        for element in elements {
+            let visitors = &mut visitors[element];
+            if visitors.outermost != outermost {
+                *visitors = Visitors { outermost, ..Visitors::default() };
+            }
+            let met = |&other: &usize| meet(&self.rounds, other, now);
+            let found = match access {
+                Access::Read => visitors.writer.as_ref().and_then(met),
+                Access::Write => visitors.writer.iter().chain(&visitors.readers).find_map(met),
+            };
+            if let Some(rounds) = found {
+                return Err((rounds, element));
+            }
+            match access {
+                Access::Read if visitors.readers.last() == Some(&now) => {}
+                Access::Read => visitors.readers.push(now),
+                Access::Write => visitors.writer = Some(now),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The counters of the rounds of one loop in which two rounds differ first, if there is such a loop.
+fn meet(rounds: &[Round], mut a: usize, mut b: usize) -> Option<[i64; 2]> {
+    while rounds[a].depth > rounds[b].depth {
+        a = rounds[a].outer;
+    }
+    while rounds[b].depth > rounds[a].depth {
+        b = rounds[b].outer;
+    }
+    while a != b && rounds[a].outer != rounds[b].outer {
+        (a, b) = (rounds[a].outer, rounds[b].outer);
+    }
+    (a != b && rounds[a].run == rounds[b].run).then(|| [rounds[a].counter, rounds[b].counter])
+}

@@ -1,0 +1,39 @@
+//! Nothing of the kernel is divided: a `divide` is its body for the range of all rounds, and `for each` is `for`. This is for machines that do no
+//! more with the marks, and for passes that look for independent rounds themselves.
+
+use crate::kernel::*;
+use smallvec::smallvec;
+
+/// The pass.
+pub(super) fn run(kernel: &mut Kernel) {
+    for statement in std::mem::take(&mut kernel.body.statements) {
+        let Inst::Divide { extent, mut body, .. } = statement.inst else {
+            kernel.body.statements.push(statement);
+            continue;
+        };
+        if let [first, end] = body.params[..] {
+            kernel.body.statements.push(Statement { results: smallvec![first], inst: Inst::Constant { bits: 0 } });
+            rename(&mut body, end, extent);
+        }
+        kernel.body.statements.extend(body.statements);
+    }
+    kernel.body.for_each_statement_mut(&mut |statement| {
+        if let Inst::For { each, .. } = &mut statement.inst {
+            *each = false;
+        }
+    });
+}
+
+/// Puts a value in the place of another one.
+fn rename(region: &mut Region, value: Value, by: Value) {
+    let change = |operand: &mut Value| {
+        if *operand == value {
+            *operand = by;
+        }
+    };
+    for statement in &mut region.statements {
+        statement.inst.operands_mut().into_iter().for_each(change);
+        statement.inst.regions_mut().into_iter().for_each(|inner| rename(inner, value, by));
+    }
+    region.yields.iter_mut().for_each(change);
+}

@@ -1,0 +1,115 @@
+//! Rules of independent rounds and ranges. The interpreter finds two of them that meet.
+
+use crate::kernel::*;
+use cranelift_entity::EntityRef;
+use rustc_hash::FxHashSet;
+
+/// Checks the rules.
+pub fn check(kernel: &Kernel) -> Result<(), String> {
+    for Statement { inst, .. } in kernel.statements() {
+        let (Inst::For { each: true, body, .. } | Inst::Divide { body, .. }) = inst else { continue };
+        if kernel.grid.is_some() {
+            return Err("a grid, and independent rounds".into());
+        }
+        check_own(kernel, body, &written_arrays(kernel, body))?;
+    }
+    let divides = kernel.statements().filter(|statement| matches!(statement.inst, Inst::Divide { .. })).count();
+    if divides > 0 { check_divide(kernel, divides) } else { Ok(()) }
+}
+
+/// The local arrays that a region writes. Each round or range has its own.
+fn written_arrays(kernel: &Kernel, body: &Region) -> Vec<Buffer> {
+    let mut written = FxHashSet::default();
+    body.for_each(&mut |inst| {
+        if let Inst::Store { buffer, .. } = inst {
+            written.insert(*buffer);
+        }
+    });
+    let arrays = (0..kernel.buffers.len()).map(Buffer::new).filter(|buffer| kernel.buffer(*buffer).kind == BufferKind::Local);
+    arrays.filter(|buffer| written.contains(buffer)).collect()
+}
+
+/// Checks that buffers of which rounds or ranges have a copy are accessed by them alone.
+fn check_own(kernel: &Kernel, body: &Region, own: &[Buffer]) -> Result<(), String> {
+    for &buffer in own {
+        let accesses = |region: &Region| {
+            let mut count = 0;
+            region.for_each(&mut |inst| count += usize::from(inst.buffer() == Some(buffer)));
+            count
+        };
+        if accesses(body) < accesses(&kernel.body) {
+            return Err(format!("an access to {} outside of the rounds that each have their own", kernel.buffer(buffer).name));
+        }
+    }
+    Ok(())
+}
+
+/// Checks a kernel with `divides` statements that divide work.
+fn check_divide(kernel: &Kernel, divides: usize) -> Result<(), String> {
+    let mut effects = kernel.body.statements.iter().map(|statement| &statement.inst).filter(|inst| inst.has_effect());
+    let (Some(Inst::Divide { private, body, .. }), None, 1) = (effects.next(), effects.next(), divides) else {
+        return Err("a divide that is not all that the kernel does".into());
+    };
+    if kernel.integers > 0 {
+        return Err("a divide, and integer parameters".into());
+    }
+    for (number, &buffer) in private.iter().enumerate() {
+        let data = kernel.buffers.get(buffer.index()).ok_or_else(|| format!("there is no buffer {buffer}"))?;
+        if data.kind != BufferKind::Scratch {
+            return Err(format!("buffer {} is private, and no scratch memory", data.name));
+        }
+        if private[..number].contains(&buffer) {
+            return Err(format!("buffer {} is private twice", data.name));
+        }
+    }
+    check_own(kernel, body, private)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernel::text::parse_kernel;
+    use crate::kernel::verify::verify;
+
+    /// The first broken rule of a kernel with this body.
+    fn broken(body: &str) -> Option<String> {
+        let text = format!(
+            "kernel @k(x: input i32[8] align 4, y: output i32[8] align 4, t: scratch i32[4] align 4) {{
+              own: local i32[1] align 4
+              {body}
+            }}"
+        );
+        verify(&parse_kernel(&text).unwrap()).err().map(|error| error.message)
+    }
+
+    #[test]
+    fn rounds_have_their_own_arrays_and_carry_nothing() {
+        let round = "store own[0], 1 %2: i32 = load own[0] store y[%1], %2";
+        assert_eq!(broken(&format!("for each %1 in 0..8 step 1 {{ {round} }}")), None);
+        let outside = broken(&format!("for each %1 in 0..8 step 1 {{ {round} }} %3: i32 = load own[0] store y[0], %3"));
+        assert_eq!(outside.unwrap(), "an access to own outside of the rounds that each have their own");
+        let read = "store own[0], 1 for each %1 in 0..8 step 1 { %2: i32 = load own[0] store y[%1], %2 }";
+        assert_eq!(broken(read), None);
+        let carries = broken("%4: i64 = for each %1 in 0..8 step 1 carry %2 = 0 { %3: i64 = add %2, %1 yield %3 }");
+        assert_eq!(carries.unwrap(), "independent rounds that carry a value");
+        let grid = "kernel @k(y: output i32[8] align 4, %0: i64) grid 8 workgroup 8 { for each %1 in 0..1 step 1 { store y[%0], 1 } }";
+        assert_eq!(verify(&parse_kernel(grid).unwrap()).unwrap_err().message, "a grid, and independent rounds");
+    }
+
+    #[test]
+    fn a_divide_is_all_that_a_kernel_does() {
+        let ranges = |private: &str| {
+            format!(
+                "divide 0..8 as (%1, %2){private} {{ store t[0], 1 for %3 in %1..%2 step 1 {{ %4: i32 = load t[0] store y[%3], %4 }} }}"
+            )
+        };
+        assert_eq!(broken(&ranges(" private t")), None);
+        assert_eq!(broken(&ranges("")), None);
+        let all = "a divide that is not all that the kernel does";
+        assert_eq!(broken(&format!("store y[0], 1 {}", ranges(" private t"))).unwrap(), all);
+        assert_eq!(broken(&format!("for %0 in 0..2 step 1 {{ {} }}", ranges(" private t"))).unwrap(), all);
+        assert_eq!(broken(&ranges(" private y")).unwrap(), "buffer y is private, and no scratch memory");
+        assert_eq!(broken(&ranges(" private t, t")).unwrap(), "buffer t is private twice");
+        let outside = broken(&format!("%5: i32 = load t[0] {}", ranges(" private t")));
+        assert_eq!(outside.unwrap(), "an access to t outside of the rounds that each have their own");
+    }
+}
