@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 /// The lanes of a vector that are loaded or stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Active {
-    /// So many from the first on, at least one.
+    /// A number of lanes from the first one on, at least one.
     First(u16),
-    /// Those where a mask is true.
+    /// The lanes where a mask is true.
     Where(Value),
 }
 
@@ -20,7 +20,7 @@ impl From<u16> for Active {
 }
 
 impl Active {
-    /// The lanes that an instruction of `lanes` lanes names, and its mask.
+    /// Returns the number of active lanes and the mask of an instruction with `lanes` lanes.
     fn of(self, lanes: u16) -> (u16, Option<Value>) {
         match self {
             Self::First(active) => {
@@ -37,12 +37,12 @@ pub struct KernelBuilder {
     kernel: Kernel,
     /// Open regions, innermost last.
     open: Vec<Region>,
-    /// Indices that are numbers.
+    /// Indices that are constants.
     numbers: FxHashMap<Value, i64>,
 }
 
 impl KernelBuilder {
-    /// An empty kernel.
+    /// Starts an empty kernel.
     pub fn new(name: impl Into<String>) -> Self {
         Self { kernel: Kernel { name: name.into(), ..Kernel::default() }, open: vec![Region::default()], numbers: FxHashMap::default() }
     }
@@ -62,7 +62,7 @@ impl KernelBuilder {
         value
     }
 
-    /// Makes it a kernel with a grid, and gives the position. It has no other integers.
+    /// Makes the kernel one with a grid, and returns the position. Such a kernel has no other integer parameters.
     pub fn grid(&mut self, grid: Grid) -> Value {
         debug_assert!(self.kernel.grid.is_none() && self.kernel.integers == 0);
         self.kernel.grid = Some(grid);
@@ -134,14 +134,14 @@ impl KernelBuilder {
         self.one(Inst::Constant { bits: u64::from(value) }, Type::vector(Lane::Mask, lanes))
     }
 
-    /// Lane-wise on two values of one type.
+    /// Applies an operation to two values of one type, lane by lane.
     pub fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
         debug_assert_eq!(self.ty(a), self.ty(b), "{op:?} in {}", self.kernel.name);
         let ty = self.ty(a);
         self.one(Inst::Binary { op, a, b }, ty)
     }
 
-    /// Sum. That of indices which are numbers is a number, so that kernels that differ in those alone do not differ.
+    /// Adds two values. A sum of constant indices is a constant, so that equal kernels have equal text.
     pub fn add(&mut self, a: Value, b: Value) -> Value {
         let numbers = [a, b].map(|index| self.numbers.get(&index).copied());
         let sum = |[a, b]: [Option<i64>; 2]| a?.checked_add(b?);
@@ -153,17 +153,17 @@ impl KernelBuilder {
         }
     }
 
-    /// Difference.
+    /// Subtracts two values.
     pub fn sub(&mut self, a: Value, b: Value) -> Value {
         self.binary(BinaryOp::Sub, a, b)
     }
 
-    /// Product.
+    /// Multiplies two values.
     pub fn mul(&mut self, a: Value, b: Value) -> Value {
         self.binary(BinaryOp::Mul, a, b)
     }
 
-    /// An index times a number, plus a number.
+    /// Computes `index * factor + plus`.
     pub fn scale_index(&mut self, index: Value, factor: i64, plus: i64) -> Value {
         if factor == 1 && plus == 0 {
             return index;
@@ -183,13 +183,13 @@ impl KernelBuilder {
         result
     }
 
-    /// Lane-wise on one value.
+    /// Applies an operation to one value, lane by lane.
     pub fn unary(&mut self, op: UnaryOp, a: Value) -> Value {
         let ty = self.ty(a);
         self.one(Inst::Unary { op, a }, ty)
     }
 
-    /// Shift by a constant.
+    /// Shifts by a constant.
     pub fn shift(&mut self, op: BinaryOp, a: Value, count: u8) -> Value {
         let ty = self.ty(a);
         debug_assert!(u32::from(count) < 8 * ty.lane.bytes());
@@ -208,7 +208,7 @@ impl KernelBuilder {
         self.one(Inst::Fma { a, b, c, rounding }, ty)
     }
 
-    /// A mask.
+    /// Compares two values to a mask.
     pub fn compare(&mut self, op: CompareOp, a: Value, b: Value) -> Value {
         debug_assert_eq!(self.ty(a), self.ty(b));
         let ty = self.ty(a).with_lane(Lane::Mask);
@@ -223,7 +223,7 @@ impl KernelBuilder {
         self.one(Inst::Select { mask, a, b }, ty)
     }
 
-    /// Another lane type.
+    /// Converts to another lane type.
     pub fn convert(&mut self, op: ConvertOp, a: Value, lane: Lane) -> Value {
         let ty = self.ty(a).with_lane(lane);
         self.one(Inst::Convert { op, a }, ty)
@@ -250,7 +250,7 @@ impl KernelBuilder {
         self.one(Inst::FirstLanes { count }, Type::vector(Lane::Mask, lanes))
     }
 
-    /// One lane.
+    /// Extracts one lane.
     pub fn extract(&mut self, a: Value, lane: u16) -> Value {
         debug_assert!(lane < self.ty(a).lanes);
         let ty = Type::scalar(self.ty(a).lane);
@@ -307,7 +307,7 @@ impl KernelBuilder {
         self.one(Inst::Dot { op, accumulator, a, b }, ty)
     }
 
-    /// A vector to a scalar.
+    /// Reduces the lanes of a vector to a scalar.
     pub fn horizontal(&mut self, op: HorizontalOp, a: Value) -> Value {
         let ty = Type::scalar(self.ty(a).lane);
         if self.ty(a) == ty {
@@ -463,7 +463,7 @@ impl KernelBuilder {
         self.push(Inst::Loop { carried: carried.to_vec(), body: region }, &types).into_vec()
     }
 
-    /// One of two regions, each giving values of the same types.
+    /// Adds a branch with two regions, which yield values of the same types.
     pub fn if_else(
         &mut self,
         condition: Value,
@@ -482,12 +482,12 @@ impl KernelBuilder {
         self.push(Inst::FailIf { condition, status }, &[]);
     }
 
-    /// The positions of a workgroup wait for each other.
+    /// Adds a barrier: the positions of a workgroup wait for each other.
     pub fn barrier(&mut self) {
         self.push(Inst::Barrier, &[]);
     }
 
-    /// The finished kernel.
+    /// Returns the finished kernel.
     pub fn finish(mut self) -> Kernel {
         let body = self.open.pop().expect("the kernel's own region");
         debug_assert!(self.open.is_empty());

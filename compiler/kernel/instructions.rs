@@ -13,55 +13,54 @@ pub type Values = SmallVec<[Value; 4]>;
 pub enum Inst {
     /// A number in every lane, by its bits.
     Constant { bits: u64 },
-    /// Lane-wise on two.
+    /// An operation on two values, lane by lane.
     Binary { op: BinaryOp, a: Value, b: Value },
-    /// Lane-wise on one.
+    /// An operation on one value, lane by lane.
     Unary { op: UnaryOp, a: Value },
     /// Shift of integer lanes by one constant count below the width.
     ShiftConstant { op: BinaryOp, a: Value, count: u8 },
-    /// a × b + c with one rounding. A kernel with one that rounds towards zero (binary32 only) has no other instruction that rounds to
-    /// nearest, for processors have one mode for all: its conversions of integers to floats must be exact.
+    /// a × b + c with one rounding. A kernel with a product that rounds towards zero (binary32 only) may have no instruction that rounds to nearest,
+    /// because processors have one mode for all. So its conversions of integers to floats must be exact.
     Fma { a: Value, b: Value, c: Value, rounding: Rounding },
-    /// A mask.
+    /// A comparison to a mask, lane by lane.
     Compare { op: CompareOp, a: Value, b: Value },
     /// mask ? a : b.
     Select { mask: Value, a: Value, b: Value },
-    /// Another lane type.
+    /// A conversion to another lane type.
     Convert { op: ConvertOp, a: Value },
     /// A scalar in every lane.
     Splat { a: Value },
-    /// A mask whose first `count` lanes are true, of all if there are fewer; a count is not negative.
+    /// A mask whose first `count` lanes are true; all lanes if there are fewer. The count is not negative.
     FirstLanes { count: Value },
     /// One lane of a vector.
     Extract { a: Value, lane: u16 },
     /// The lanes of a, then those of b.
     Join { a: Value, b: Value },
-    /// Some lanes from `first` on; the result's lane count says how many.
+    /// A range of lanes from `first` on, as many as the result has.
     Part { a: Value, first: u16 },
-    /// Lanes picked from the lanes of a followed by those of b.
+    /// Lanes picked from the lanes of a and b, joined.
     Shuffle { a: Value, b: Value, lanes: Vec<u16> },
     /// i32 × i32 → the high 32 bits of the 64-bit product, lane-wise, of signed or of unsigned lanes.
     MulHigh { signed: bool, a: Value, b: Value },
-    /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes: `(a·b + 2³⁰) >> 31`, saturating. `saturates` is
-    /// false where the operands are known not to be −2³¹ both, the one case that saturates.
+    /// gemmlowp's saturating rounding doubling high multiplication of i32 lanes: `(a·b + 2³⁰) >> 31`, saturating. `saturates` is false if the operands are
+    /// known not to be both −2³¹, the only case that saturates.
     SaturatingRoundingDoublingHighMul { a: Value, b: Value, saturates: bool },
     /// gemmlowp's rounding division of i32 lanes by 2ᵇ, ties away from zero; b per lane in 0..=31.
     RoundingDivideByPowerOfTwo { a: Value, b: Value },
-    /// acc + dot products.
+    /// Dot products, added to an accumulator.
     Dot { op: DotOp, accumulator: Value, a: Value, b: Value },
-    /// A vector to a scalar.
+    /// A reduction of a vector to a scalar.
     Horizontal { op: HorizontalOp, a: Value },
-    /// `active` lanes from `buffer[index + offset …]`, the others zero; elements are of the buffer's lane type. Of these only the ones whose lane of
-    /// the mask is true, if there is one.
+    /// `active` lanes from `buffer[index + offset …]`, the others zero. Elements have the buffer's lane type. With a mask, only active lanes whose mask is
+    /// true are loaded.
     Load { buffer: Buffer, index: Value, offset: i64, active: u16, mask: Option<Value> },
     /// `buffer[index + offset]` in every lane.
     LoadSplat { buffer: Buffer, index: Value, offset: i64 },
-    /// A group of consecutive elements as one wider scalar in every lane, then seen as lanes of the buffer's type again: the
-    /// operand broadcast of dot products (4 × i8 or 2 × i16). Needs no alignment.
+    /// A group of consecutive elements, repeated over all lanes. This is the operand broadcast of dot products (4 × i8 or 2 × i16). It needs no alignment.
     LoadSplatGroup { buffer: Buffer, index: Value, offset: i64, group: u16 },
-    /// Each lane from `buffer[indices[lane] + offset]`; indices are i8, i32 or i64 lanes, with a sign. Those of i8 are proven to lie inside.
+    /// Each lane from `buffer[indices[lane] + offset]`. Indices are signed i8, i32 or i64 lanes. Indices of i8 must be proven to lie inside.
     Gather { buffer: Buffer, indices: Value, offset: i64, bounds: Bounds },
-    /// `active` lanes to `buffer[index + offset …]`; of these only the ones whose lane of the mask is true, if there is one.
+    /// `active` lanes to `buffer[index + offset …]`. With a mask, only active lanes whose mask is true are stored.
     Store { buffer: Buffer, index: Value, offset: i64, active: u16, value: Value, mask: Option<Value> },
     /// A counted loop: for i in (start..end).step_by(step), carrying values. Region parameters: the counter, then the carried
     /// values; the region yields their next values; the loop's results are the last ones. If it is `each`, rounds are independent: they may run in
@@ -80,8 +79,8 @@ pub enum Inst {
     If { condition: Value, then: Region, otherwise: Region },
     /// Leaves the kernel with a non-zero status if the scalar mask is true.
     FailIf { condition: Value, status: i32 },
-    /// The positions of a workgroup wait for each other. What they wrote before, all of them see after. Only where positions fill workgroups
-    /// and none may fail; all positions of a workgroup come to it equally often: conditions and loops around it are the same at all of them.
+    /// A barrier: the positions of a workgroup wait for each other, and then see each other's earlier writes. It requires that positions fill workgroups, and
+    /// that no position may fail. All positions of a workgroup must reach it equally often, so conditions and loops around it are uniform.
     Barrier,
 }
 
@@ -92,7 +91,7 @@ pub struct Region {
     pub params: Vec<Value>,
     /// Statements in order: an instruction and its results.
     pub statements: Vec<Statement>,
-    /// What the region hands on.
+    /// Values that the region yields.
     pub yields: Vec<Value>,
 }
 

@@ -89,7 +89,7 @@ impl Access {
 /// The end of a counted loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
-    /// In a register.
+    /// A register.
     Register(VReg),
     /// A constant.
     Number(i64),

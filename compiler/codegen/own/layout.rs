@@ -1,5 +1,4 @@
-//! From allocated registers to bytes: instructions and moves in the order of the blocks, jumps in the shortest encoding that reaches,
-//! constants after the code.
+//! Layout of code: instructions and moves in the order of the blocks, jumps in the shortest encoding that reaches, and constants after the code.
 
 use super::allocate::Flat;
 use super::buffer::Buffer;
@@ -8,21 +7,21 @@ use crate::codegen::Code;
 use regalloc2::{Allocation, Edit, InstOrEdit, Output, PReg, PRegSet};
 use smallvec::SmallVec;
 
-/// Code, and where its instructions end.
+/// Emitted code, with the end of its instructions and its labels.
 pub struct Emitted {
     /// Instructions, then constants.
     pub code: Code,
     /// Bytes of the instructions.
     pub instruction_bytes: usize,
-    /// Where blocks start that are jumped to.
+    /// The start of each block that is the target of a jump.
     pub labels: Vec<usize>,
 }
 
-/// A jump whose distance is missing.
+/// A jump whose distance is not written yet.
 struct Jump<C> {
     /// Its first byte.
     at: usize,
-    /// Where in the order the block is that it goes to.
+    /// The position of its target in the order of blocks.
     to: usize,
     condition: Option<C>,
 }
@@ -32,22 +31,22 @@ struct Layout<'a, S: InstructionSet> {
     flat: &'a Flat<'a, S::Inst>,
     output: &'a Output,
     frame: &'a S::Frame,
-    /// The place of each block in the order.
+    /// The position of each block in the order.
     places: &'a [usize],
-    /// Where a jump to each block really goes.
+    /// The final target of a jump to each block.
     threads: &'a [usize],
-    /// The encoding of each jump in the order of the code.
+    /// The number of each jump's encoding, in the order of the code.
     encodings: &'a [usize],
     code: Buffer<S::Reference>,
     jumps: Vec<Jump<S::Condition>>,
-    /// Where each block begins.
+    /// The start of each block.
     starts: Vec<usize>,
 }
 
-/// Code of a function whose registers are allocated.
+/// Lays out the code of a function with allocated registers.
 ///
 /// # Errors
-/// When an instruction's operands do not fit it, or the code is too long for its jumps: a mistake of ours.
+/// A message if an instruction's operands do not fit, or if the code is too long for its jumps. Both are bugs of the compiler.
 pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Output) -> Result<Emitted, String> {
     let function = flat.function;
     let frame = set.frame(&Need {
@@ -59,7 +58,7 @@ pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Ou
     });
     let places = function.places();
     let threads = threads(flat, output, &places);
-    // Two jumps a block at most. Encodings only become longer from round to round, so the rounds come to an end.
+    // A block has at most two jumps. Encodings only become longer from round to round, so the loop ends.
     let mut encodings = vec![0; 2 * function.order.len()];
     loop {
         let mut layout = Layout {
@@ -91,7 +90,7 @@ pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Ou
     }
 }
 
-/// All registers that an allocation names or an instruction changes.
+/// Returns all registers that an allocation uses or an instruction changes.
 fn registers<I: Instruction>(flat: &Flat<'_, I>, output: &Output) -> PRegSet {
     let edits = output.edits.iter().map(|(_, Edit::Move { to, .. })| *to);
     let mut registers = PRegSet::from_iter(output.allocs.iter().copied().chain(edits).filter_map(Allocation::as_reg));
@@ -99,7 +98,7 @@ fn registers<I: Instruction>(flat: &Flat<'_, I>, output: &Output) -> PRegSet {
     registers
 }
 
-/// Where a jump to each block really goes: blocks that only jump on are passed over.
+/// Returns the final target of a jump to each block. Blocks with only a jump are skipped.
 fn threads<I: Instruction>(flat: &Flat<'_, I>, output: &Output, places: &[usize]) -> Vec<usize> {
     let mut threads: Vec<usize> = (0..flat.function.order.len()).collect();
     for index in (0..threads.len()).rev() {
@@ -108,7 +107,7 @@ fn threads<I: Instruction>(flat: &Flat<'_, I>, output: &Output, places: &[usize]
         let alone = output.block_insts_and_edits(flat, regalloc2::Block::new(index)).count() == 1;
         if jumps && data.insts.is_empty() && alone {
             let to = places[data.edges()[0].to.0 as usize];
-            // Backward jumps come later in this walk; following one more step is enough for them.
+            // The target of a backward jump is not resolved yet. One more step after this loop is enough.
             threads[index] = threads[to];
         }
     }
@@ -118,7 +117,7 @@ fn threads<I: Instruction>(flat: &Flat<'_, I>, output: &Output, places: &[usize]
     threads
 }
 
-/// Puts the constants after the code and fills in the distances to them.
+/// Adds the constants after the code, and writes the distances to them.
 fn finish<S: InstructionSet>(
     set: &S,
     mut code: Buffer<S::Reference>,
@@ -148,7 +147,7 @@ impl<S: InstructionSet> Layout<'_, S> {
         }
         self.starts[index] = self.code.bytes.len();
         if self.threads[index] != index {
-            // Nobody comes here.
+            // All jumps skip this block.
             return Ok(());
         }
         for item in self.output.block_insts_and_edits(self.flat, regalloc2::Block::new(index)) {
@@ -176,7 +175,7 @@ impl<S: InstructionSet> Layout<'_, S> {
         edges.iter().map(|edge| self.threads[self.places[edge.to.0 as usize]]).collect()
     }
 
-    /// Whether the blocks between this one and another have no code.
+    /// Tests whether control falls through from one block to another: the blocks between them have no code.
     fn is_next(&self, index: usize, to: usize) -> bool {
         to > index && (index + 1..to).all(|between| self.threads[between] != between)
     }
@@ -197,7 +196,7 @@ impl<S: InstructionSet> Layout<'_, S> {
         }
     }
 
-    /// Room for a jump.
+    /// Reserves the bytes of a jump.
     fn jump(&mut self, to: usize, condition: Option<S::Condition>) {
         let at = self.code.bytes.len();
         let bytes = self.set.reaches(condition)[self.encodings[self.jumps.len()]].bytes;
@@ -205,7 +204,7 @@ impl<S: InstructionSet> Layout<'_, S> {
         self.code.bytes.resize(at + bytes, 0);
     }
 
-    /// Writes the jumps. Returns those whose encoding does not reach.
+    /// Writes the jumps. Returns the numbers of the jumps whose encoding does not reach.
     fn link(&mut self) -> Vec<usize> {
         let mut short = vec![];
         for (number, jump) in self.jumps.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! The walk over a kernel: one instruction after the other, values to registers; and what it asks of an instruction set.
+//! Lowering of a kernel to instructions over virtual registers, one kernel instruction after the other. The trait [`Select`] selects an instruction set's
+//! instructions.
 
 use super::address::{Access, Address, Base, Bound};
 use super::function::{Block, Edge, Function};
@@ -15,129 +16,129 @@ use regalloc2::{RegClass, VReg};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// How the instructions of kernels become those of an instruction set. The walk itself, loops and branches, sums of indices and constants
-/// are done; an instruction set says in what it holds values, and does one instruction after the other.
+/// Instruction selection of an instruction set. The common lowering does the walk over the kernel, loops and branches, sums of indices, and constants.
+/// An instruction set defines how it holds values, and lowers single instructions.
 ///
-/// Indices, and conditions as 0 or 1, are scalars in registers of one class.
+/// Indices, and conditions as 0 or 1, are scalars in registers of the class [`Self::SCALARS`].
 pub trait Select: Sized {
     /// Instructions over virtual registers.
     type Inst: Instruction;
-    /// What a value is held in.
+    /// The registers that hold a value.
     type Held: Clone;
 
-    /// The class of the registers of scalars.
+    /// The register class of scalars.
     const SCALARS: RegClass;
-    /// The type of an index, as wide as a register of scalars.
+    /// The type of an index, as wide as a scalar register.
     const INDEX: Type;
 
-    /// to = number.
+    /// Makes `to = number`.
     fn number(to: VReg, number: i64) -> Self::Inst;
-    /// to = a + b.
+    /// Makes `to = a + b`.
     fn sum(to: VReg, a: VReg, b: VReg) -> Self::Inst;
-    /// to = a + number, of those that [`Select::adds`] says.
+    /// Makes `to = a + number`, for a number that [`Select::adds`] accepts.
     fn sum_with(to: VReg, a: VReg, number: i64) -> Self::Inst;
-    /// Whether one instruction adds the number.
+    /// Tests whether one instruction adds a constant.
     fn adds(number: i64) -> bool;
-    /// to = a + number where `a` is a counter that its loop hands on as `to`, where one instruction does it.
+    /// Makes `to = a + number` for a loop counter `a`, whose next value is `to`. `None` if this takes more than one instruction.
     fn advance(to: VReg, a: VReg, number: i64) -> Option<Self::Inst>;
-    /// to = a · b.
+    /// Makes `to = a · b`.
     fn product(to: VReg, a: VReg, b: VReg) -> Self::Inst;
-    /// to = a · factor, where one instruction does it.
+    /// Makes `to = a · factor`. `None` if this takes more than one instruction.
     fn multiple(to: VReg, a: VReg, factor: i64) -> Option<Self::Inst>;
-    /// to = the address.
+    /// Makes `to = address`.
     fn load_address(to: VReg, address: Address) -> Self::Inst;
-    /// Whether instructions that access memory, or [`Select::load_address`], take the whole address.
+    /// Tests whether the instructions of an access, or [`Select::load_address`], can have the whole address as operand.
     fn legal(address: Address, access: Access) -> bool;
 
-    /// To the block of its edge.
+    /// Makes a jump to the block of its edge.
     fn jump() -> Self::Inst;
-    /// To the first block if the register is not 0.
+    /// Makes a branch to the first block if a register is not 0.
     fn branch_if(register: VReg) -> Self::Inst;
-    /// To the first block if a condition holds.
+    /// Makes a branch to the first block if a condition holds.
     ///
     /// # Errors
-    /// As for [`Select::enter`].
+    /// The errors of [`Select::enter`].
     fn branch_on(lowering: &mut Lowering<'_, Self>, condition: Value) -> Result<Self::Inst, CodegenError> {
         Ok(Self::branch_if(lowering.general(condition)?))
     }
-    /// To the first block if the register, with its sign, is less than the bound.
+    /// Makes a branch to the first block if a register is less than a bound, as signed numbers.
     fn branch_if_less(register: VReg, bound: Bound) -> Self::Inst;
-    /// Whether [`Select::branch_if_less`] takes the number.
+    /// Tests whether [`Select::branch_if_less`] can have a constant as bound.
     fn compares_with(number: i64) -> bool;
-    /// Returns a status.
+    /// Makes an instruction that returns a status.
     fn leave(status: i32) -> Self::Inst;
 
-    /// The register of a scalar.
+    /// Returns the register of a scalar.
     fn scalar_of(held: &Self::Held) -> Option<VReg>;
-    /// A scalar's register as what it is held in.
+    /// Makes a held value of a scalar's register.
     fn held_scalar(register: VReg) -> Self::Held;
-    /// The classes of the registers in which an edge hands on a value of a type.
+    /// Returns the classes of the registers in which edges pass a value of a type.
     fn classes(&self, ty: Type) -> Vec<RegClass>;
-    /// What these registers hold.
+    /// Makes a held value of the registers in which an edge passes it.
     fn held(&self, ty: Type, registers: Vec<VReg>) -> Self::Held;
-    /// A value in such registers.
+    /// Moves a held value to registers in which an edge can pass it.
     fn registers(lowering: &mut Lowering<'_, Self>, ty: Type, held: Self::Held) -> Vec<VReg>;
 
-    /// The parameters of the function: where buffers begin, and integers.
+    /// Defines the function's parameters: bases of buffers, and integers.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] when the kernel breaks a rule of its language.
+    /// [`CodegenError::Bug`] if the kernel breaks a rule of its language.
     fn enter(lowering: &mut Lowering<'_, Self>) -> Result<(), CodegenError>;
-    /// A constant that is no index.
+    /// Lowers a constant that is not an index.
     fn constant(lowering: &mut Lowering<'_, Self>, ty: Type, bits: u64) -> Self::Held;
-    /// Whether the instruction that uses a value does what defines it.
+    /// Tests whether a value needs no instruction, because the instruction that uses it includes its computation.
     fn is_folded(&self, value: Value) -> bool;
-    /// An instruction and its one result.
+    /// Lowers an instruction with one result.
     ///
     /// # Errors
-    /// As for [`Select::enter`].
+    /// The errors of [`Select::enter`].
     fn value(lowering: &mut Lowering<'_, Self>, inst: &Inst, result: Value) -> Result<Self::Held, CodegenError>;
-    /// A store.
+    /// Lowers a store.
     ///
     /// # Errors
-    /// As for [`Select::enter`].
+    /// The errors of [`Select::enter`].
     fn store(lowering: &mut Lowering<'_, Self>, inst: &Inst) -> Result<(), CodegenError>;
 }
 
-/// A load: its block, the buffer, index and offset, lanes, type, and how it is held.
+/// Key of a load: block, buffer, index and offset, lanes, type, and form in registers.
 pub(super) type LoadKey = (Block, Buffer, (Value, i64), u16, Type, [bool; 2]);
 
-/// The state of lowering one kernel.
+/// State of the lowering of one kernel.
 pub struct Lowering<'a, S: Select> {
     /// The kernel.
     pub kernel: &'a Kernel,
-    /// What the instruction set keeps.
+    /// State of the instruction set.
     pub set: S,
-    /// What has been written.
+    /// The function written so far.
     pub function: Function<S::Inst>,
-    /// The block that is written.
+    /// The current block.
     pub block: Block,
     /// Bits of values that are constants.
     pub constants: FxHashMap<Value, u64>,
-    /// Where each buffer begins.
+    /// The base and displacement of each buffer.
     pub bases: Vec<(Base, i32)>,
-    /// Results of loads, by what is loaded, where nothing has been stored since that they may see.
+    /// Results of loads that no later store can have changed, by key.
     pub(super) loads: FxHashMap<LoadKey, S::Held>,
-    /// Values that are used once.
+    /// Values with a single use.
     used_once: EntitySet<Value>,
     values: Vec<Option<S::Held>>,
-    /// What indices are sums of. The register of such a sum is made when it is wanted.
+    /// Indices as sums. A sum is computed in a register only when it is needed.
     pub(super) indices: Indices,
-    /// Values that are indices because of what uses them, where others have their type, too.
+    /// Values that are indices because of their uses, if the index type has other uses, too.
     pub(super) places: EntitySet<Value>,
-    /// How deep the region is in which the register of a scalar is defined.
+    /// The depth of the region that defines each scalar register.
     pub(super) depths: FxHashMap<VReg, usize>,
     pub(super) scopes: Vec<Scope>,
     /// Blocks that return a status other than 0.
     failures: BTreeMap<i32, Block>,
-    /// Loops in the innermost loop so far.
+    /// Number of loops inside the current loop so far.
     pub(super) inner_loops: usize,
 }
 
 /// Lowers a verified kernel.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the kernel breaks a rule of its language.
+/// [`CodegenError::Bug`] if the kernel breaks a rule of its language.
 pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<S::Inst>, CodegenError> {
     let mut lowering = Lowering::new(kernel, set);
     lowering.function.toward_zero = is_toward_zero(kernel);
@@ -152,7 +153,7 @@ pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<S::Inst>, Co
 }
 
 impl<'a, S: Select> Lowering<'a, S> {
-    /// A lowering that has written an empty entry block.
+    /// Starts a lowering with an empty entry block.
     pub(super) fn new(kernel: &'a Kernel, set: S) -> Self {
         let mut function = Function::default();
         let entry = function.block();
@@ -176,7 +177,7 @@ impl<'a, S: Select> Lowering<'a, S> {
         }
     }
 
-    /// An error about this kernel that is our mistake.
+    /// Makes an error about a bug of the compiler.
     ///
     /// # Errors
     /// Always.
@@ -184,67 +185,67 @@ impl<'a, S: Select> Lowering<'a, S> {
         Err(CodegenError::Bug(format!("kernel {}: {what}", self.kernel.name)))
     }
 
-    /// What this CPU level does not have.
+    /// Makes an error about a feature that this CPU level does not have.
     pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
         Err(CodegenError::Unsupported(format!("kernel {}: {what}", self.kernel.name)))
     }
 
-    /// The block that returns `status`.
+    /// Returns the block that returns `status`.
     pub(super) fn failure(&mut self, status: i32) -> Block {
         let function = &mut self.function;
         *self.failures.entry(status).or_insert_with(|| function.block())
     }
 
-    /// Goes on in a block, which comes next in the code.
+    /// Makes a block the current one, and the next one in the code.
     pub(super) fn start(&mut self, block: Block) {
         self.function.order.push(block);
         self.block = block;
     }
 
-    /// Ends the block.
+    /// Ends the current block.
     pub(super) fn end(&mut self, inst: S::Inst, edges: Vec<Edge>) {
         let block = self.block;
         self.function.at(block).end = Some((inst, edges));
     }
 
-    /// An instruction at the end of the block.
+    /// Adds an instruction at the end of the current block.
     pub fn push(&mut self, inst: S::Inst) {
         let block = self.block;
         self.function.at(block).insts.push(inst);
     }
 
-    /// A new register for a scalar.
+    /// Makes a new register for a scalar.
     pub fn scalar(&mut self) -> VReg {
         let register = self.function.register(S::SCALARS);
         self.depths.insert(register, self.depth());
         register
     }
 
-    /// A new register of a class.
+    /// Makes a new register of a class.
     pub fn register(&mut self, class: RegClass) -> VReg {
         if class == S::SCALARS { self.scalar() } else { self.function.register(class) }
     }
 
-    /// The depth of the region that is written.
+    /// Returns the depth of the current region.
     pub(super) fn depth(&self) -> usize {
         self.scopes.len() - 1
     }
 
-    /// Whether an accumulator gives its register to the sum: it is one of those that a loop carries, which then keep their registers, and
-    /// nothing else uses it. Elsewhere the allocator is free to choose.
+    /// Tests whether a sum should take its accumulator's register: in a loop that carries values, for an accumulator with a single use. So carried
+    /// accumulators keep their registers. Elsewhere the allocator chooses.
     pub fn adds_in_place(&self, accumulator: Value) -> bool {
         self.scopes.last().is_some_and(|scope| scope.carries) && self.used_once.contains(accumulator)
     }
 
-    /// The type of a kernel value.
+    /// Returns the type of a kernel value.
     pub fn ty(&self, value: Value) -> Type {
         self.kernel.ty(value)
     }
 
-    /// What a value is held in.
+    /// Returns the registers of a value. An index sum or a constant is computed here.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] when nothing has defined it.
+    /// [`CodegenError::Bug`] if the value is not defined.
     pub fn get(&mut self, value: Value) -> Result<S::Held, CodegenError> {
         if let Some(held) = self.values.get(value.index()).cloned().flatten() {
             return Ok(held);
@@ -259,10 +260,10 @@ impl<'a, S: Select> Lowering<'a, S> {
         self.bug(format_args!("{value} is used before it is defined"))
     }
 
-    /// The register of a scalar.
+    /// Returns the register of a scalar.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] when it is none.
+    /// [`CodegenError::Bug`] if the value is not a scalar.
     pub fn general(&mut self, value: Value) -> Result<VReg, CodegenError> {
         match S::scalar_of(&self.get(value)?) {
             Some(register) => Ok(register),
@@ -270,12 +271,12 @@ impl<'a, S: Select> Lowering<'a, S> {
         }
     }
 
-    /// Sets what a value is held in.
+    /// Sets the registers of a value.
     pub fn define(&mut self, value: Value, held: S::Held) {
         self.values[value.index()] = Some(held);
     }
 
-    /// The statements of a region, whose scope is open.
+    /// Lowers the statements of a region. Its scope must be open.
     pub(super) fn statements(&mut self, region: &Region) -> Result<(), CodegenError> {
         for statement in &region.statements {
             match &statement.inst {

@@ -1,4 +1,4 @@
-//! Loops, branches and failures. Only jumps carry values along an edge, so that no edge needs a block of its own later.
+//! Lowering of loops, branches and failures. Only jumps pass values along an edge, so that no edge must be split later.
 
 use super::address::Bound;
 use super::function::{Block, Edge};
@@ -8,7 +8,7 @@ use crate::codegen::CodegenError;
 use crate::kernel::{Inst, Region, Value};
 use regalloc2::VReg;
 
-/// What a counted loop runs over.
+/// Bounds and step of a counted loop.
 struct Counter {
     start: Value,
     end: Value,
@@ -16,7 +16,7 @@ struct Counter {
 }
 
 impl<S: Select> Lowering<'_, S> {
-    /// An instruction with regions, or one that may leave the kernel.
+    /// Lowers an instruction with regions, or one that may leave the kernel.
     pub(super) fn control(&mut self, inst: &Inst, results: &[Value]) -> Result<(), CodegenError> {
         match inst {
             Inst::For { start, end, step, carried, body, .. } => {
@@ -47,7 +47,7 @@ impl<S: Select> Lowering<'_, S> {
         self.end(inst, edges.to_vec());
     }
 
-    /// Values in the registers that block parameters of their types have.
+    /// Moves values to registers in which an edge can pass them.
     fn arguments(&mut self, values: &[Value]) -> Result<Vec<VReg>, CodegenError> {
         let mut arguments = vec![];
         for &value in values {
@@ -57,7 +57,7 @@ impl<S: Select> Lowering<'_, S> {
         Ok(arguments)
     }
 
-    /// Block parameters that hold values of the types of others.
+    /// Adds block parameters for values of the types of `like`.
     fn params(&mut self, block: Block, like: &[Value]) -> Vec<S::Held> {
         let param = |&value: &Value| {
             let ty = self.ty(value);
@@ -68,7 +68,7 @@ impl<S: Select> Lowering<'_, S> {
         like.iter().map(param).collect()
     }
 
-    /// Opens the scope of a region whose code does not belong to the block that is written, with what it hands to its next round.
+    /// Opens the scope of a region whose code is in other blocks. `carried` are the values that it carries to its next round.
     fn open(&mut self, carried: &[Value]) {
         let block = self.block;
         if let Some(scope) = self.scopes.last_mut() {
@@ -81,7 +81,7 @@ impl<S: Select> Lowering<'_, S> {
         self.scopes.pop();
     }
 
-    /// A loop whose test is at its end; a first test guards it where the bounds are not known to be in order.
+    /// Lowers a counted loop with its test at the end. Another test guards the loop, unless the bounds are known to be in order.
     fn counted_loop(&mut self, counter: &Counter, carried: &[Value], body: &Region, results: &[Value]) -> Result<(), CodegenError> {
         let (first, last) = (self.known(counter.start), self.known(counter.end));
         let certain = first.zip(last).is_some_and(|(first, last)| first < last);
@@ -131,7 +131,7 @@ impl<S: Select> Lowering<'_, S> {
         Ok(())
     }
 
-    /// The end of a loop's body: again, or out of it.
+    /// Ends a loop's body with a branch: to its next round, or out of the loop.
     fn leave(&mut self, inst: S::Inst, again: (Block, Vec<VReg>), out: (Block, Vec<VReg>)) {
         let (latch, leave) = (self.function.block(), self.function.block());
         self.branch(inst, [latch, leave]);
@@ -141,7 +141,7 @@ impl<S: Select> Lowering<'_, S> {
         self.jump(out.0, out.1);
     }
 
-    /// Goes on after a loop.
+    /// Closes a loop, and defines its results in the exit block.
     fn finish_loop(&mut self, head: Block, exit: Block, inner_loops: usize, results: &[Value]) {
         self.close();
         self.function.at(head).hot = self.inner_loops == 0;
@@ -153,7 +153,7 @@ impl<S: Select> Lowering<'_, S> {
         }
     }
 
-    /// do … while the region's first yield is true.
+    /// Lowers a do-while loop. The body's first yield is the condition.
     fn repeat_while(&mut self, carried: &[Value], body: &Region, results: &[Value]) -> Result<(), CodegenError> {
         let begin = self.arguments(carried)?;
         let (head, exit) = (self.function.block(), self.function.block());
@@ -185,7 +185,7 @@ impl<S: Select> Lowering<'_, S> {
             let arguments = self.arguments(&region.yields)?;
             self.jump(after, arguments);
             self.close();
-            // The second region moves what it can to the same block as the first.
+            // Both regions move invariant code to the same block.
             self.block = self.scopes.last().and_then(|scope| scope.outlet).unwrap_or(self.block);
         }
         self.start(after);

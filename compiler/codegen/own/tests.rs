@@ -1,4 +1,4 @@
-//! A small instruction set, made here and executed here: four registers, jumps of two lengths, constants after the code.
+//! Tests with a small instruction set and its interpreter: four registers, jumps of two lengths, and constants after the code.
 
 use super::allocate::Flat;
 use super::check::check;
@@ -27,10 +27,10 @@ const NOP: u8 = 13;
 enum Toy {
     Number(VReg, i8),
     Constant(VReg, u32),
-    /// The sum takes the first operand's register.
+    /// A sum in the first operand's register.
     Add(VReg, VReg, VReg),
     Jump,
-    /// Whether the first is less.
+    /// A branch if the first is less.
     Less(VReg, VReg),
     Return(VReg),
 }
@@ -62,7 +62,7 @@ impl Instruction for Toy {
 
 struct ToySet;
 
-/// Whether a jump is taken where the comparison holds.
+/// `true` if a jump is taken when the comparison holds, `false` if it is taken otherwise.
 type Holds = bool;
 
 fn number(register: PReg) -> u8 {
@@ -179,7 +179,7 @@ impl InstructionSet for ToySet {
     }
 }
 
-/// Executes code; returns what it returns.
+/// Executes code, and returns its result.
 fn execute(code: &[u8]) -> i64 {
     let (mut registers, mut slots, mut less, mut at) = ([0i64; REGISTERS], vec![], false, 0usize);
     let word = |at: usize| i32::from_le_bytes(code[at..at + 4].try_into().unwrap());
@@ -232,7 +232,8 @@ fn execute(code: &[u8]) -> i64 {
     }
 }
 
-/// Numbers 1 to `live` are kept over a loop of ten rounds, each of which adds 100,000 and `padding` ones, and added after it.
+/// Makes a function that keeps the numbers 1 to `live` in registers over a loop of ten rounds, and adds them after it. Each round adds 100,000 and
+/// `padding` ones. Returns the function with its result.
 fn looping(live: i8, padding: usize) -> (Function<Toy>, i64) {
     let mut function = Function::default();
     let [entry, head, latch, exit] = [0; 4].map(|_| function.block());
@@ -282,7 +283,7 @@ fn code_does_what_the_function_says() {
     }
 }
 
-/// Jumps over short loops are short, those over long ones reach; heads of loops and constants are aligned either way.
+/// Tests that short loops have short jumps and long loops have far ones, and that loop heads and constants are aligned.
 #[test]
 fn jumps_take_the_shortest_encoding_that_reaches() {
     for (padding, back) in [(0, NEAR), (200, FAR)] {
@@ -316,7 +317,7 @@ fn instructions_without_a_use_are_dropped() {
     assert_eq!(execute(&assemble(&ToySet, &function).unwrap().code.bytes), wanted);
 }
 
-/// The checker finds an allocation in which one operand is in another register than its definition.
+/// Tests that the checker finds an allocation with an operand in another register than its definition.
 #[test]
 fn wrong_allocations_are_found() {
     let (function, _) = looping(2, 3);
@@ -331,6 +332,6 @@ fn wrong_allocations_are_found() {
         wrong.allocs[place] = Allocation::reg(PReg::new(other, RegClass::Int));
         found += usize::from(check(&flat, &registers, &wrong).is_err());
     }
-    // A result that nobody wants may go anywhere.
+    // Unused results may be in any register.
     assert!(found + 2 >= output.allocs.len(), "{found} of {}", output.allocs.len());
 }

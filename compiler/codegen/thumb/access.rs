@@ -4,27 +4,27 @@ use super::encode::{Assembler, single};
 use super::registers::SP;
 use super::rows::Single;
 
-/// What is moved between a general-purpose register and memory.
+/// Type of a load or store of a general-purpose register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Moved {
-    /// One, two or four bytes.
+    /// Number of bytes: one, two or four.
     pub bytes: u32,
-    /// Whether to memory.
+    /// `true` for a store.
     pub store: bool,
-    /// Whether the sign fills the register.
+    /// `true` if a load extends the sign to the whole register.
     pub signed: bool,
 }
 
-/// A place in memory, in registers.
+/// An address in physical registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
-    /// A base and a number of bytes.
+    /// A base and a displacement in bytes.
     Near(u8, i32),
-    /// A base, an index, and how far that is shifted.
+    /// A base, an index, and the index's left shift.
     Indexed(u8, u8, u8),
 }
 
-/// Whether a load or a store reaches a number of bytes from its base.
+/// Tests whether loads and stores have a displacement.
 pub(super) fn reaches(displacement: i64) -> bool {
     (-255..4096).contains(&displacement)
 }
@@ -32,7 +32,7 @@ pub(super) fn reaches(displacement: i64) -> bool {
 /// Writes a load or a store.
 ///
 /// # Errors
-/// When there is no such instruction.
+/// A message if no instruction has these operands.
 pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assembler) -> Result<(), String> {
     if let Some(short) = short_access(moved, register, place) {
         code.half(short);
@@ -48,14 +48,14 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
     Ok(())
 }
 
-/// A load or a store in 32 bits, without its place.
+/// Returns the 32-bit encoding of a load or a store, without its address.
 fn single_word(moved: Moved, register: u8) -> u32 {
     let size = moved.bytes.trailing_zeros();
     let signed = u32::from(moved.signed && moved.bytes < 4 && !moved.store);
     0xF800_0000 | signed << 24 | size << 21 | u32::from(!moved.store) << 20 | u32::from(register) << 12
 }
 
-/// The 16 bits of a load or a store, where there are such.
+/// Returns the 16-bit encoding of a load or a store, if it has one.
 fn short_access(moved: Moved, register: u8, place: Place) -> Option<u16> {
     let t = (register < 8).then_some(u16::from(register))?;
     let signed = moved.signed && !moved.store && moved.bytes < 4;
@@ -87,7 +87,7 @@ fn short_access(moved: Moved, register: u8, place: Place) -> Option<u16> {
     }
 }
 
-/// Whether a load or a store of a float reaches a number of bytes from its base.
+/// Tests whether loads and stores of floats have a displacement.
 pub(super) fn float_reaches(displacement: i64) -> bool {
     displacement % 4 == 0 && (-1020..1024).contains(&displacement)
 }
@@ -95,7 +95,7 @@ pub(super) fn float_reaches(displacement: i64) -> bool {
 /// Writes a load or a store of a float.
 ///
 /// # Errors
-/// When there is no such instruction.
+/// A message if no instruction has these operands.
 pub(super) fn access_float(store: bool, register: u8, place: Place, code: &mut Assembler) -> Result<(), String> {
     match place {
         Place::Near(base, displacement) if float_reaches(displacement.into()) => {
@@ -108,15 +108,15 @@ pub(super) fn access_float(store: bool, register: u8, place: Place, code: &mut A
     }
 }
 
-/// True if a load or a store, or that of a pair, moves its base on by a number of bytes.
+/// Tests whether a load or a store, or one of a pair, can add a number of bytes to its base.
 pub(super) fn steps(by: i32, is_of_pair: bool) -> bool {
     if is_of_pair { by % 4 == 0 && (0..1024).contains(&by) } else { (0..256).contains(&by) }
 }
 
-/// Writes a load or a store of one register, or of two words, whose base moves on afterwards.
+/// Writes a load or a store of one register or of two words that adds to its base afterwards.
 ///
 /// # Errors
-/// When there is no such instruction.
+/// A message if no instruction has these operands.
 pub(super) fn access_and_step(moved: Moved, registers: &[u8], (base, by): (u8, i32), code: &mut Assembler) -> Result<(), String> {
     let base = u32::from(base) << 16;
     match *registers {
@@ -130,7 +130,7 @@ pub(super) fn access_and_step(moved: Moved, registers: &[u8], (base, by): (u8, i
 /// Writes a load or a store of two words.
 ///
 /// # Errors
-/// When there is no such instruction.
+/// A message if no instruction has these operands.
 pub(super) fn access_pair(store: bool, [low, high]: [u8; 2], place: Place, code: &mut Assembler) -> Result<(), String> {
     match place {
         Place::Near(base, displacement) if float_reaches(displacement.into()) => {
@@ -142,7 +142,7 @@ pub(super) fn access_pair(store: bool, [low, high]: [u8; 2], place: Place, code:
     }
 }
 
-/// LDRD or STRD, without its place.
+/// Returns the encoding of LDRD or STRD, without its address.
 fn pair_word(store: bool, low: u8, high: u8) -> u32 {
     0xE840_0000 | u32::from(!store) << 20 | u32::from(low) << 12 | u32::from(high) << 8
 }

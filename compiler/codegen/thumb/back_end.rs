@@ -1,4 +1,4 @@
-//! This code generation as a back end: kernels and the driver, without Cranelift, which has no such target.
+//! The back end for Arm's M profile. It compiles kernels and the driver, because Cranelift does not have this target.
 
 use super::driver::{LAYOUT, compile_driver, compile_support};
 use super::{compile_kernel, listing};
@@ -10,13 +10,13 @@ use crate::interface::Layout;
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 
-/// A core of Arm's M profile.
+/// Back end for a core of Arm's M profile.
 pub struct Micro<'a> {
     machine: &'a Machine,
 }
 
 impl<'a> Micro<'a> {
-    /// The back end of a machine.
+    /// Makes the back end of a machine.
     pub fn new(machine: &'a Machine) -> Self {
         Self { machine }
     }

@@ -1,4 +1,4 @@
-//! Instructions with allocated registers to halfwords: each operand in its field.
+//! Emission of instructions with allocated registers: each operand goes to its field.
 
 use super::access::{Moved, Place, access, access_and_step, access_float, access_pair};
 use super::encode::{Assembler, Flags, Operand, modified, single};
@@ -11,7 +11,7 @@ use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::{PReg, RegClass};
 use smallvec::SmallVec;
 
-/// What instructions are written to, and the frame that their addresses count from.
+/// A writer of instructions to code, with the frame that their addresses are relative to.
 pub(super) struct Emitter<'a> {
     /// The frame.
     pub frame: &'a Frame,
@@ -20,7 +20,7 @@ pub(super) struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    /// An instruction whose registers are given in the order of its operands.
+    /// Writes an instruction. `at` has its registers in the order of its operands.
     pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
         match inst.op {
             Op::Row(row) => self.row(row, inst, at)?,
@@ -64,7 +64,7 @@ impl Emitter<'_> {
             }
             Op::Call(Some(target)) => {
                 self.relocate(RelocationKind::ThumbCall, target, 0);
-                // BL; the distance counts from the next instruction.
+                // BL. The field's value is the distance from the next instruction, before relocation.
                 self.code.word(0xF7FF_FFFE);
             }
             // BLX.
@@ -79,7 +79,8 @@ impl Emitter<'_> {
         self.code.relocations.push(Relocation { offset, kind, target, addend });
     }
 
-    /// MOVW and MOVT of the distance from behind the ADD to the program counter that follows. They hold what their own places are before that.
+    /// Writes an address: MOVW and MOVT of the distance from the end of the ADD to the program counter that follows them. Before relocation, the two
+    /// fields have the offset of their own position to this end.
     fn refer(&mut self, to: u8, target: RelocationTarget, offset: u64) {
         self.relocate(RelocationKind::ThumbLow, target, offset as i64);
         self.code.move_half(false, to, -12_i16 as u16);
@@ -88,10 +89,10 @@ impl Emitter<'_> {
         self.code.half(0x4478 | u16::from(to >> 3) << 7 | u16::from(to & 7));
     }
 
-    /// ITE: 1 where flags hold, else 0.
+    /// Writes ITE: 1 if flags hold, else 0.
     fn truth(&mut self, to: u8, flags: Flags) {
         let code = flags as u16;
-        // The last bits say that the second instruction is for the opposite.
+        // The mask makes the second instruction conditional on the inverse flags.
         self.code.half(0xBF00 | code << 4 | if code & 1 == 0 { 0xC } else { 0x4 });
         for number in [1, 0] {
             if to < 8 {
@@ -102,7 +103,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// CMP of the low halves, SBCS of the high ones: the flags of their difference.
+    /// Writes a comparison of 64 bits: CMP of the low halves and SBCS of the high halves set the flags of the difference.
     fn long_truth(&mut self, at: &[PReg], flags: Flags) -> Result<(), String> {
         let [to, low, high, other_low, other_high] = [0, 1, 2, 3, 4].map(|i| general(at, i));
         let (to, high, other_high) = (to?, high?, other_high?);
@@ -112,7 +113,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// IT: a register takes another's number where flags hold.
+    /// Writes IT: copies a register to another one if flags hold.
     fn choose(&mut self, flags: Flags, to: PReg, chosen: PReg) {
         if to == chosen {
             return;
@@ -144,7 +145,8 @@ impl Emitter<'_> {
         self.code.row(row, &operands)
     }
 
-    /// The registers of an address follow a definition, and come before a value stored.
+    /// Resolves an address to registers. Returns it with the displacement that the place does not include. An address's registers come after a definition
+    /// and before a stored value.
     fn place(&self, address: &Address, mut registers: impl Iterator<Item = u8>) -> Result<(Place, i32), String> {
         let mut next = || registers.next().ok_or("an address without registers");
         let (base, offset) = match address.base {
@@ -159,7 +161,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// A place, and what is to be added to it.
+    /// Resolves the memory operand of an instruction: see [`Self::place`].
     fn whole(&self, inst: &Inst, at: &[PReg]) -> Result<(Place, i32), String> {
         let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_))).count();
         let Some(Arg::Memory(address)) = inst.args.iter().find(|arg| matches!(arg, Arg::Memory(_))) else {
@@ -181,7 +183,7 @@ impl Emitter<'_> {
         access(moved, general(at, which)?, place, self.code)
     }
 
-    /// The base that moves on stands beside what it was, which is the same register, behind what is loaded or before what is stored.
+    /// Writes an access that adds to its base. The base's new and old values are the same register. They come after loaded values and before stored ones.
     fn step(&mut self, moved: Moved, by: i32, at: &[PReg]) -> Result<(), String> {
         let registers: Vec<u8> = (0..at.len()).map(|i| general(at, i)).collect::<Result<_, _>>()?;
         match (moved.store, &registers[..]) {
@@ -207,13 +209,13 @@ impl Emitter<'_> {
     }
 }
 
-/// A register as an operand.
+/// Makes an operand of a register.
 fn operand(register: PReg) -> Operand {
     let number = register.hw_enc() as u8;
     if register.class() == GENERAL { Operand::Word(number) } else { Operand::Single(number) }
 }
 
-/// Flags of the last two operands, floats, or words of which the second may be a number.
+/// Writes a comparison of the last two operands: floats or words. The second word may be a constant.
 pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), String> {
     let last = at.len().saturating_sub(1);
     if let Some(&Arg::Number(number)) = args.last() {
@@ -221,7 +223,7 @@ pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result
     }
     let (a, b) = (register(at, last.saturating_sub(1))?, register(at, last)?);
     if b.class() == RegClass::Float {
-        // VCMP, and VMRS to bring its flags over.
+        // VCMP, then VMRS to copy its flags.
         code.word(0xEEB4_0A40 | single(Single::D, a.hw_enc() as u8) | single(Single::M, b.hw_enc() as u8));
         code.word(0xEEF1_FA10);
         return Ok(());
@@ -238,7 +240,7 @@ fn compare_words(a: u8, b: u8, code: &mut Assembler) {
     }
 }
 
-/// CMP, or CMN of the opposite.
+/// Writes a comparison with a constant: CMP, or CMN with the negated constant.
 pub(super) fn compare_number(a: u8, number: i32, code: &mut Assembler) -> Result<(), String> {
     if a < 8 && (0..256).contains(&number) {
         code.half(0x2800 | u16::from(a) << 8 | number as u16);
@@ -257,7 +259,7 @@ fn register(at: &[PReg], i: usize) -> Result<PReg, String> {
     at.get(i).copied().ok_or_else(|| "an operand without a register".into())
 }
 
-/// The number of a general-purpose register.
+/// Returns the number of a general-purpose register.
 pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, String> {
     let register = register(at, i)?;
     if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err("a float where a word is wanted".into()) }

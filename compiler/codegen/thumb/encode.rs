@@ -1,30 +1,30 @@
-//! Halfwords of instructions: operands in the fields that a row names, in 16 bits where they fit.
+//! Encoding of instructions: a row defines the fields of the operands. The 16-bit form is used if the operands fit.
 
 use super::rows::{Number, Row, Short, Single, Slot};
 pub(super) use crate::codegen::arm::Flags;
 use crate::codegen::own::Buffer;
 use std::convert::Infallible;
 
-/// Code as it grows. No instruction names a constant after the code: numbers are in instructions.
+/// Buffer of emitted code. No instruction refers to a constant after the code: constants are in instructions.
 pub(super) type Assembler = Buffer<Infallible>;
 
-/// An operand whose register is known.
+/// An operand with a known register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Operand {
     /// A general-purpose register.
     Word(u8),
-    /// A register of binary32.
+    /// A binary32 register.
     Single(u8),
     /// A number.
     Number(i32),
 }
 
-/// The field of twelve bits, in three parts.
+/// Returns the field of a number of twelve bits, which has three parts.
 pub(super) fn twelve(bits: u32) -> u32 {
     (bits >> 11 & 1) << 26 | (bits >> 8 & 7) << 12 | bits & 0xFF
 }
 
-/// The field of a number that is a byte, repeated or shifted.
+/// Returns the field of a constant that is a byte, repeated or shifted. `None` for other constants.
 pub(super) fn modified(number: i32) -> Option<u32> {
     let number = number as u32;
     let byte = number & 0xFF;
@@ -42,7 +42,7 @@ pub(super) fn modified(number: i32) -> Option<u32> {
     Some(twelve(bits))
 }
 
-/// A register of binary32 in its field.
+/// Returns the field of a binary32 register.
 pub(super) fn single(field: Single, n: u8) -> u32 {
     let (high, low) = (u32::from(n >> 1), u32::from(n & 1));
     match field {
@@ -65,10 +65,10 @@ fn number(kind: Number, n: i32) -> Option<u32> {
     })
 }
 
-/// The 32 bits of a row's instruction, the first halfword in the upper.
+/// Returns the 32-bit encoding of a row, with the first halfword in the upper half.
 ///
 /// # Errors
-/// When the operands are not those of the row.
+/// A message if the operands do not fit the row.
 pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, String> {
     if operands.len() != row.slots.len() {
         return Err(format!("{} with {} operands", row.name, operands.len()));
@@ -86,7 +86,7 @@ pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, String> {
     Ok(word)
 }
 
-/// The 16 bits of a row's instruction, where there are such.
+/// Returns the 16-bit encoding of a row, if these operands have one.
 pub(super) fn shorten(row: &Row, operands: &[Operand]) -> Option<u16> {
     use Operand::{Number, Word};
     let low = |n: u8| (n < 8).then_some(u16::from(n));
@@ -96,7 +96,7 @@ pub(super) fn shorten(row: &Row, operands: &[Operand]) -> Option<u16> {
         (Short::Three(word), &[Word(d), Word(n), Word(m)]) if d.max(n).max(m) < 8 => {
             word | u16::from(m) << 6 | u16::from(n) << 3 | u16::from(d)
         }
-        // ADD of any registers, which sets no flags.
+        // ADD with one register as result and operand. It takes any registers and sets no flags.
         (Short::Three(0x1800), &[Word(d), Word(n), Word(m)]) if row.pure && (d == n || d == m) => {
             let other = if d == n { m } else { n };
             0x4400 | u16::from(d >> 3) << 7 | u16::from(other) << 3 | u16::from(d & 7)
@@ -111,21 +111,21 @@ pub(super) fn shorten(row: &Row, operands: &[Operand]) -> Option<u16> {
 }
 
 impl Assembler {
-    /// A halfword.
+    /// Writes a halfword.
     pub(super) fn half(&mut self, half: u16) {
         self.bytes.extend(half.to_le_bytes());
     }
 
-    /// Two halfwords, the upper first.
+    /// Writes two halfwords, the upper one first.
     pub(super) fn word(&mut self, word: u32) {
         self.half((word >> 16) as u16);
         self.half(word as u16);
     }
 
-    /// A row's instruction, in 16 bits where that is possible.
+    /// Writes a row's instruction, in 16 bits if possible.
     ///
     /// # Errors
-    /// As for [`encode`].
+    /// The errors of [`encode`].
     pub(super) fn row(&mut self, row: &Row, operands: &[Operand]) -> Result<(), String> {
         match shorten(row, operands) {
             Some(half) => self.half(half),

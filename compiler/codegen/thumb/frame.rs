@@ -1,33 +1,33 @@
-//! The stack of a kernel, and the code that makes room on it.
+//! The stack frame of a function, and its prologue and epilogue.
 
 use super::encode::Assembler;
 use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP};
 use crate::codegen::own::Need;
 use regalloc2::PReg;
 
-/// The stack below the caller's: saved registers and the return address, saved floats, spilled registers, stack arrays, then arguments of calls, at
-/// the stack pointer. That is at a multiple of four, and of eight where functions are called.
+/// A stack frame, from high to low addresses: saved registers and the return address, saved floats, spill slots, stack arrays, and arguments of calls at
+/// the stack pointer. The stack pointer is a multiple of four, and of eight if the function calls others.
 pub(super) struct Frame {
-    /// Saved registers, a bit each.
+    /// Saved registers, one bit each.
     saved: u16,
-    /// Saved registers of binary32, one after the other.
+    /// Saved binary32 registers, a contiguous range.
     floats: std::ops::Range<usize>,
-    /// Where stack arrays are.
+    /// Offset of stack arrays.
     pub locals: u32,
-    /// Where spilled registers are.
+    /// Offset of spill slots.
     pub slots: u32,
     bytes: u32,
 }
 
 impl Frame {
-    /// The frame of a function.
+    /// Computes the frame of a function.
     pub fn new(need: &Need) -> Self {
         let used = |class, n: &usize| need.registers.contains(PReg::new(*n, class));
         let general = SAVED.chain([usize::from(LR)]).filter(|n| used(GENERAL, n)).fold(0, |saved, n| saved | 1 << n);
         let first = SAVED_SINGLES.clone().find(|n| used(SINGLE, n));
         let last = SAVED_SINGLES.rev().find(|n| used(SINGLE, n));
         let floats = first.zip(last).map_or(0..0, |(first, last)| first..last + 1);
-        // The return comes with the saved registers.
+        // Restoring the saved registers also returns, so the return address is saved with them.
         let saved = if general == 0 { 0 } else { general | 1 << LR };
         let locals = need.outgoing.unwrap_or(0).next_multiple_of(8);
         let slots = (locals + need.local_bytes).next_multiple_of(4);
@@ -38,9 +38,9 @@ impl Frame {
         frame
     }
 
-    /// Bytes below the stack pointer of the caller.
+    /// Returns the maximum bytes below the caller's stack pointer.
     pub fn stack_bytes(&self) -> u32 {
-        // One or two words more where spilled registers go through others.
+        // Moves to far spill slots save one or two registers.
         let through = match self.bytes {
             0..=1024 => 0,
             1025..=4088 => 4,
@@ -49,17 +49,17 @@ impl Frame {
         self.arguments() + through
     }
 
-    /// Bytes between the stack pointer and the caller's arguments.
+    /// Returns the bytes between the stack pointer and the caller's arguments.
     pub fn arguments(&self) -> u32 {
         self.bytes + 4 * self.floats.len() as u32 + 4 * self.saved.count_ones()
     }
 
-    /// Whether loads and stores of floats reach all spilled registers.
+    /// Tests whether loads and stores of floats reach all spill slots.
     pub fn reaches_slots(&self) -> bool {
         self.bytes <= 1024
     }
 
-    /// Makes the frame.
+    /// Writes the prologue.
     pub fn enter(&self, code: &mut Assembler) {
         match self.saved {
             0 => {}
@@ -73,13 +73,13 @@ impl Frame {
         code.add_number(SP, SP, -(self.bytes as i32));
     }
 
-    /// Takes the frame away, and returns.
+    /// Writes the epilogue with the return.
     pub fn leave(&self, code: &mut Assembler) {
         code.add_number(SP, SP, self.bytes as i32);
         if !self.floats.is_empty() {
             code.word(0xECBD_0A00 | self.float_fields());
         }
-        // The return address goes to the program counter.
+        // POP loads the return address into the program counter.
         match (self.saved, self.saved & 0x3FFF) {
             (0, _) => code.half(0x4770),
             (_, saved) if saved & 0xFF00 == 0 => code.half(0xBD00 | saved),
@@ -87,7 +87,7 @@ impl Frame {
         }
     }
 
-    /// The first register and the number of those that are saved.
+    /// Returns the fields of VPUSH and VPOP: the first saved register and their number.
     fn float_fields(&self) -> u32 {
         let first = self.floats.start as u32;
         (first & 1) << 22 | (first >> 1) << 12 | self.floats.len() as u32

@@ -1,4 +1,4 @@
-//! What a lowering of one instruction at a time leaves: shifts and products that the instruction does which alone uses them.
+//! A pass after lowering that fuses shifts and products into the only instruction that uses them.
 
 use super::inst::{Arg, Inst, Op};
 use super::rows::{self, Row};
@@ -6,11 +6,11 @@ use crate::codegen::own::Function;
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
-/// Fuses instructions in each block. `uses` says how often each register is used.
+/// Fuses instructions in each block. `uses` counts the uses of each register.
 pub(super) fn fuse(function: &mut Function<Inst>, uses: &[u32], has_dsp: bool) {
     for data in &mut function.blocks {
         let mut gone = vec![false; data.insts.len()];
-        // Where registers are defined that one instruction uses.
+        // The definitions of registers with a single use.
         let mut defined: FxHashMap<VReg, usize> = FxHashMap::default();
         for at in 0..data.insts.len() {
             if has_dsp && let Some(inst) = high_product(&data.insts[at], uses) {
@@ -35,7 +35,7 @@ pub(super) fn fuse(function: &mut Function<Inst>, uses: &[u32], has_dsp: bool) {
     }
 }
 
-/// The high half of a signed product whose low half nothing uses.
+/// Replaces a long signed product by its high half, if nothing uses the low half.
 fn high_product(inst: &Inst, uses: &[u32]) -> Option<Inst> {
     match inst.args[..] {
         [Arg::Def(low), high @ Arg::Def(_), a, b] if inst.op == Op::Row(&rows::SMULL) && uses[low.vreg()] == 0 => {
@@ -45,7 +45,7 @@ fn high_product(inst: &Inst, uses: &[u32]) -> Option<Inst> {
     }
 }
 
-/// An instruction that does what one of its operands' definitions does, too, and where that is.
+/// Fuses an instruction with the definition of one of its operands. Returns the new instruction and the position of the definition.
 fn fused(insts: &[Inst], at: usize, defined: &FxHashMap<VReg, usize>) -> Option<(Inst, usize)> {
     let Op::Row(row) = insts[at].op else { return None };
     let source = |register: VReg| {
@@ -73,7 +73,7 @@ fn fused(insts: &[Inst], at: usize, defined: &FxHashMap<VReg, usize>) -> Option<
     }
 }
 
-/// An operation of `a` and what another instruction makes, as one.
+/// Fuses an operation on `a` and the result of another instruction. `made` and `operands` are that instruction's row and operands.
 fn with(row: &Row, made: &Row, to: Arg, a: Arg, operands: &[Arg]) -> Option<Inst> {
     let products = [(&rows::ADD, &rows::MUL, &rows::MLA), (&rows::SUB, &rows::MUL, &rows::MLS), (&rows::ADD, &rows::SMMUL, &rows::SMMLA)];
     let product = products.into_iter().find(|&(sum, product, _)| row == sum && made == product).map(|(_, _, both)| both);
@@ -100,7 +100,7 @@ mod tests {
     use crate::codegen::own::count_uses;
     use regalloc2::RegClass;
 
-    /// The names of what is left of instructions over registers 0 to 3, each with its operands; the last result is used.
+    /// Fuses a list of instructions, and returns the names of the remaining ones.
     fn left(list: &[(&'static Row, Vec<Arg>)]) -> Vec<&'static str> {
         let mut function = Function { registers: 10, ..Function::default() };
         let block = function.block();

@@ -1,9 +1,9 @@
-//! Code as text that GNU's assembler takes: an instruction a line, by its halfwords.
+//! Listing of code for the GNU assembler: one instruction a line, as halfwords.
 
 use crate::codegen::own::Emitted;
 use std::fmt::Write;
 
-/// One instruction a line, blocks that are jumped to by their offsets.
+/// Lists one instruction a line. Targets of jumps have a label with their offset.
 pub(super) fn text(emitted: &Emitted) -> String {
     let mut text = String::new();
     let halves = emitted.code.bytes[..emitted.instruction_bytes].as_chunks::<2>().0;
@@ -12,7 +12,7 @@ pub(super) fn text(emitted: &Emitted) -> String {
         if emitted.labels.contains(&(2 * i)) {
             let _ = writeln!(text, "block_{:x}:", 2 * i);
         }
-        // The first halfword says whether there is a second one.
+        // The value of the first halfword decides if there is a second one.
         let second = if first < 0xE800 { None } else { halves.next() };
         let _ = match second {
             None => writeln!(text, "  .inst.n 0x{first:04x}"),

@@ -1,4 +1,4 @@
-//! Kernels to Thumb-2 code for Arm's M profile: Armv7-M with or without DSP instructions and binary32. `docs/wide.md` describes the common part.
+//! Code generation of Thumb-2 for Arm's M profile: Armv7-M with or without DSP instructions and binary32. `docs/wide.md` describes the common part.
 
 mod access;
 mod back_end;

@@ -1,25 +1,25 @@
-//! Copies, numbers in registers, and registers plus numbers.
+//! Copies of registers, constants in registers, and sums of a register and a constant.
 
 use super::encode::{Assembler, Operand, modified, shorten, single, twelve};
 use super::registers::SP;
 use super::rows::{ADD_TWELVE, SUB_TWELVE, Single};
 
 impl Assembler {
-    /// A copy of a register, which changes no flags.
+    /// Copies a register. It changes no flags.
     pub(super) fn copy(&mut self, to: u8, from: u8) {
         if to != from {
             self.half(0x4600 | u16::from(to >> 3) << 7 | u16::from(from) << 3 | u16::from(to & 7));
         }
     }
 
-    /// A copy of a register of binary32.
+    /// Copies a binary32 register.
     pub(super) fn copy_float(&mut self, to: u8, from: u8) {
         if to != from {
             self.word(0xEEB0_0A40 | single(Single::D, to) | single(Single::M, from));
         }
     }
 
-    /// A number in a register. It may change flags.
+    /// Sets a register to a constant. It may change flags.
     pub(super) fn constant(&mut self, to: u8, number: i32) {
         let d = u32::from(to) << 8;
         let bits = number as u32;
@@ -37,13 +37,13 @@ impl Assembler {
         }
     }
 
-    /// MOVT, which sets the upper half of a register alone; or MOVW, with zeros above.
+    /// Writes MOVT, which sets only the upper half of a register, or MOVW, which sets the lower half and clears the upper one.
     pub(super) fn move_half(&mut self, upper: bool, to: u8, bits: u16) {
         let bits = u32::from(bits);
         self.word(0xF240_0000 | u32::from(upper) << 23 | (bits >> 12) << 16 | twelve(bits & 0xFFF) | u32::from(to) << 8);
     }
 
-    /// A register plus a number: in one instruction, or a byte of it at a time. It may change flags.
+    /// Adds a constant to a register: in one instruction, or one byte at a time. It may change flags.
     pub(super) fn add_number(&mut self, to: u8, from: u8, number: i32) {
         let magnitude = number.unsigned_abs();
         let (near, far) = if number < 0 { (0xF2A0_0000, 0xF1A0_0000u32) } else { (0xF200_0000, 0xF100_0000u32) };
@@ -67,7 +67,7 @@ impl Assembler {
     }
 }
 
-/// The 16 bits of a sum, where there are such.
+/// Returns the 16-bit encoding of a sum, if it has one.
 fn short_sum(to: u8, from: u8, number: i32) -> Option<u16> {
     let magnitude = number.unsigned_abs();
     if from == SP {

@@ -1,16 +1,16 @@
-//! Two words side by side, moved by one instruction.
+//! A pass after lowering that joins accesses to neighbouring words: LDRD and STRD.
 
 use super::access::float_reaches;
 use super::inst::{Arg, Inst, Op};
 use crate::codegen::own::{Address, Function};
 
-/// Makes pairs of loads, and of stores, of words at multiples of four bytes.
+/// Joins pairs of loads and pairs of stores of neighbouring words at multiples of four bytes.
 pub(super) fn pair_words(function: &mut Function<Inst>) {
     for data in &mut function.blocks {
         let mut at = 0;
         while at < data.insts.len() {
             if let Some((other, inst)) = paired(&data.insts, at) {
-                // A load moves up to the first, a store down to the last.
+                // Loads are joined at the first one, stores at the last one.
                 let (kept, gone) = if inst.op == Op::LoadPair { (at, other) } else { (other, at) };
                 data.insts[kept] = inst;
                 data.insts.remove(gone);
@@ -20,7 +20,7 @@ pub(super) fn pair_words(function: &mut Function<Inst>) {
     }
 }
 
-/// The first instruction after one that makes a pair with it, and the pair.
+/// Finds the next instruction that can be joined with the one at `at`. Returns its position and the joint instruction.
 fn paired(insts: &[Inst], at: usize) -> Option<(usize, Inst)> {
     let one = &insts[at];
     let (op, only) = match one.op {
@@ -43,7 +43,7 @@ fn paired(insts: &[Inst], at: usize) -> Option<(usize, Inst)> {
             };
             return Some((other, Inst { op, args }));
         }
-        // What else touches memory stays in order.
+        // Other accesses to memory keep their order.
         let is_in_the_way = match op {
             Op::LoadPair => !is_free(inst) && inst.accessed().is_none_or(|_| !is_load(inst)),
             _ => !is_free(inst),
@@ -55,7 +55,7 @@ fn paired(insts: &[Inst], at: usize) -> Option<(usize, Inst)> {
     None
 }
 
-/// True if an instruction touches no memory.
+/// Tests whether an instruction accesses no memory.
 fn is_free(inst: &Inst) -> bool {
     inst.accessed().is_none() && !matches!(inst.op, Op::Call(_) | Op::Step(..) | Op::Pass(_))
 }
@@ -64,7 +64,7 @@ fn is_load(inst: &Inst) -> bool {
     matches!(inst.op, Op::Load(..) | Op::LoadWord | Op::LoadPair | Op::LoadFloat)
 }
 
-/// The lower of two places that are words side by side, if a pair reaches it.
+/// Returns the lower address of two neighbouring words. `None` if they are not neighbours, or if a joint access cannot have the displacement.
 fn first_of(a: &Address, b: &Address) -> Option<Address> {
     let first = if a.displacement < b.displacement { a } else { b };
     let are_beside = a.base == b.base && a.index.is_none() && b.index.is_none() && (a.displacement - b.displacement).abs() == 4;

@@ -1,5 +1,5 @@
-//! Pointers of innermost loops: where addresses are a base plus a multiple of the loop's counter, a register steps from round to round, and
-//! accesses take what they have beside it as a number. Where nothing else needs the counter, the loop ends where a pointer does.
+//! Strength reduction of addresses in innermost loops. If addresses are a base plus a multiple of the counter, a pointer is stepped in each round, and
+//! accesses have displacements from it. If nothing else uses the counter, the loop compares a pointer with its end instead.
 
 use super::inst::{Arg, Inst, Op};
 use super::registers::GENERAL;
@@ -9,13 +9,13 @@ use crate::codegen::own::{Address, Base, Function, count_uses, sweep};
 use regalloc2::VReg;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Meaning of a pointer: a base that stays the same, and how far the counter is shifted.
+/// Value of a pointer: a loop-invariant base, and the shift of the counter that is added.
 type Key = (VReg, u8);
 
-/// A loop that a pointer may end: the pointer's next, where it begins, and how far the counter is shifted.
+/// A loop that a pointer may end: the pointer's next value, its base address, and the shift of the counter.
 type Ended = (Round, (VReg, Address, u8));
 
-/// Pointers for all innermost loops.
+/// Makes pointers for all innermost loops.
 pub(super) fn step_pointers(function: &mut Function<Inst>) {
     let numbers = numbers(function);
     let rounds: Vec<Round> = function.order.iter().filter_map(|head| Round::of(function, *head)).collect();
@@ -24,14 +24,14 @@ pub(super) fn step_pointers(function: &mut Function<Inst>) {
     let mut uses = count_uses(function);
     sweep(function, &mut uses);
     for (round, (next, base, shift)) in ended {
-        // Its sum; the comparison and the next round.
+        // The counter is only used by its sum, and the sum by the comparison and the next round.
         if uses[round.counter.vreg()] == 1 && uses[round.next.vreg()] == 2 {
             round.end_by(function, next, base, shift);
         }
     }
 }
 
-/// Registers that are numbers.
+/// Returns the registers that hold constants.
 fn numbers(function: &Function<Inst>) -> FxHashMap<VReg, i32> {
     let number = |inst: &Inst| match (inst.op, &inst.args[..]) {
         (Op::Constant(number), &[Arg::Def(to)]) => Some((to, number)),
@@ -40,10 +40,10 @@ fn numbers(function: &Function<Inst>) -> FxHashMap<VReg, i32> {
     function.blocks.iter().flat_map(|block| &block.insts).filter_map(number).collect()
 }
 
-/// Addresses of a loop: a key, and bytes beside it.
+/// Registers of a loop that hold addresses: the value of a pointer plus a displacement.
 struct Places {
     counter: VReg,
-    /// Registers that each round makes.
+    /// Registers that each round defines.
     inside: FxHashSet<VReg>,
     known: FxHashMap<VReg, (Key, i32)>,
 }
@@ -69,7 +69,7 @@ impl Places {
         }
     }
 
-    /// Notes the address that an instruction makes.
+    /// Notes the address that an instruction computes.
     fn note(&mut self, inst: &Inst) {
         let indexed = |base: VReg, index: VReg, shift: u8| Address { index: Some((index, shift)), ..Address::at(base) };
         let (to, address) = match (inst.op, &inst.args[..]) {
@@ -88,7 +88,7 @@ impl Places {
     }
 }
 
-/// The accesses of a loop by their places in the block, each with its key and bytes.
+/// Returns the accesses of a loop: their positions in the block, with the value of a pointer and the displacement.
 fn accesses(function: &Function<Inst>, round: &Round) -> Vec<(usize, Key, i32)> {
     let mut places = Places::new(function, round);
     let mut found = vec![];
@@ -100,7 +100,7 @@ fn accesses(function: &Function<Inst>, round: &Round) -> Vec<(usize, Key, i32)> 
     found
 }
 
-/// Gives each key of a loop a pointer, where an access of words can step it. Returns the one that may end the loop.
+/// Makes a pointer for each value of a loop that an access can step. Returns the pointer that may end the loop.
 fn rewritten(function: &mut Function<Inst>, round: &Round, numbers: &FxHashMap<VReg, i32>) -> Option<(VReg, Address, u8)> {
     let accesses = accesses(function, round);
     let mut keys: Vec<Key> = vec![];
@@ -117,7 +117,7 @@ fn rewritten(function: &mut Function<Inst>, round: &Round, numbers: &FxHashMap<V
     last
 }
 
-/// A pointer for the accesses of a key, if all reach their places from it.
+/// Makes a pointer for accesses. `None` if an access cannot have its displacement, or if no access can step it.
 fn pointer(
     function: &mut Function<Inst>,
     round: &Round,

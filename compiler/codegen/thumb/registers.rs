@@ -1,22 +1,22 @@
-//! The registers of Arm's M profile, by their numbers in instructions, and what its procedure call standard (AAPCS) makes of them.
+//! Registers of Arm's M profile, by their numbers in instructions, and their roles in the procedure call standard (AAPCS).
 
 use regalloc2::RegClass;
 
 /// General-purpose registers.
 pub(super) const GENERAL: RegClass = RegClass::Int;
-/// Registers of binary32.
+/// Binary32 registers.
 pub(super) const SINGLE: RegClass = RegClass::Float;
 
 /// The stack pointer.
 pub(super) const SP: u8 = 13;
-/// The return address; any number once that is saved.
+/// The link register, with the return address. It is a general-purpose register once that is saved.
 pub(super) const LR: u8 = 14;
 
-/// How many parameters arrive in r0 and those after it; the rest are on the stack.
+/// Number of parameters in registers, from r0 on. Other parameters are on the stack.
 pub(super) const PARAMETERS: usize = 4;
-/// Registers that instructions of 16 bits can name.
+/// Registers that most 16-bit instructions can use.
 pub(super) const LOW: std::ops::Range<usize> = 0..8;
-/// Registers that a function must save, beside the return address.
+/// Registers that a function must save, besides the return address.
 pub(super) const SAVED: std::ops::Range<usize> = 4..12;
-/// Registers of binary32 that it must save.
+/// Binary32 registers that a function must save.
 pub(super) const SAVED_SINGLES: std::ops::Range<usize> = 16..32;

@@ -1,4 +1,4 @@
-//! Innermost loops of one block, and what ends them.
+//! Innermost loops of one block, and changes of their counters.
 
 use super::encode::Flags;
 use super::inst::{Arg, Inst, Op};
@@ -10,23 +10,23 @@ use regalloc2::VReg;
 
 /// An innermost loop of one block that counts to a bound.
 pub(super) struct Round {
-    /// Its block.
+    /// The block of the loop.
     pub head: Block,
     /// The block that enters it.
     pub before: Block,
-    /// The block that goes back.
+    /// The block that jumps back.
     pub latch: Block,
     /// The counter.
     pub counter: VReg,
     /// The counter of the next round.
     pub next: VReg,
-    /// The first counter.
+    /// The initial counter.
     pub start: VReg,
-    /// Number that a round adds to it.
+    /// The constant that each round adds to the counter.
     pub step: i32,
 }
 
-/// A register that is another one plus a number: the two, and the number.
+/// Returns the result, operand and constant of a sum of a register and a constant.
 pub(super) fn sum_of(inst: &Inst) -> Option<(VReg, VReg, i32)> {
     let (Op::Row(row), &[Arg::Def(to), Arg::Use(from), Arg::Number(number)]) = (inst.op, &inst.args[..]) else { return None };
     let is = |rows: [&rows::Row; 2]| rows.contains(&row);
@@ -37,14 +37,14 @@ pub(super) fn sum_of(inst: &Inst) -> Option<(VReg, VReg, i32)> {
     }
 }
 
-/// The instruction of such a sum.
+/// Makes the sum of a register and a constant. `None` if no instruction adds the constant.
 pub(super) fn sum(to: VReg, from: VReg, number: i32) -> Option<Inst> {
     let (row, number) = sum_with(number)?;
     Some(Inst { op: Op::Row(row), args: vec![Arg::Def(to), Arg::Use(from), Arg::Number(number)] })
 }
 
 impl Round {
-    /// The loop of a block.
+    /// Returns the loop of a block, if it has this form.
     pub fn of(function: &Function<Inst>, head: Block) -> Option<Self> {
         let data = |block: Block| &function.blocks[block.0 as usize];
         let (Inst { op: Op::CompareBranch(Flags::Less), args }, edges) = data(head).end.as_ref()? else { return None };
@@ -63,7 +63,7 @@ impl Round {
         (step > 0).then_some(Self { head, before, latch, counter, next, start, step })
     }
 
-    /// Hands another register from round to round: its name in the loop, and what it begins with and goes on with.
+    /// Adds a carried register to the loop, with its initial and its next value.
     pub fn carry(&self, function: &mut Function<Inst>, register: VReg, [first, next]: [VReg; 2]) {
         function.at(self.head).params.push(register);
         for (block, argument) in [(self.before, first), (self.latch, next)] {
@@ -73,7 +73,7 @@ impl Round {
         }
     }
 
-    /// The address of `base + (a number << shift)`, where the number is known or in a register, in a register of the block before.
+    /// Computes `base + (number << shift)` in the block before the loop. The number is a constant or in a register.
     pub fn before(&self, function: &mut Function<Inst>, base: Address, shift: u8, number: Result<i32, VReg>) -> Option<VReg> {
         let address = match number {
             Ok(number) => base.far(i64::from(number) << shift)?,
@@ -84,8 +84,8 @@ impl Round {
         Some(to)
     }
 
-    /// Ends the loop where a pointer, which begins at `base` plus the first counter, shifted, comes to its end. Nothing but the counter's sum and its
-    /// comparison uses the counter.
+    /// Ends the loop by a comparison of a pointer, and removes the counter. The pointer is `base` plus the shifted counter. Only the counter's own sum and
+    /// its comparison may use the counter.
     pub fn end_by(&self, function: &mut Function<Inst>, next: VReg, base: Address, shift: u8) {
         let bound = match &function.at(self.head).end {
             Some((Inst { args, .. }, _)) => match args[..] {

@@ -1,7 +1,7 @@
-//! The instructions that kernels become, a row each: what Arm's manual calls the instruction, and how it is encoded, in 32 bits and in 16. Loads,
-//! stores, jumps and sequences are not here. The encodings are those of the Armv7-M Architecture Reference Manual, chapter A7.
+//! Table of instructions. Each row has the name in Arm's manual and the encodings in 32 and 16 bits. Loads, stores, jumps and sequences are elsewhere.
+//! The encodings are from the Armv7-M Architecture Reference Manual, chapter A7.
 
-/// The field of a general-purpose register in 32 bits, of which the first halfword is the upper: its lowest bit.
+/// The field of a general-purpose register in a 32-bit encoding, by its lowest bit. The first halfword is the upper half.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Field {
     /// The last operand.
@@ -14,7 +14,7 @@ pub(super) enum Field {
     N = 16,
 }
 
-/// The field of a register of binary32, whose lowest bit is apart.
+/// The field of a binary32 register. The lowest bit of its number is in a separate place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Single {
     /// The result.
@@ -25,16 +25,16 @@ pub(super) enum Single {
     M,
 }
 
-/// A number in an instruction.
+/// Form of a constant in an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Number {
     /// A byte, repeated or shifted.
     Modified,
-    /// Twelve bits without a sign.
+    /// Twelve unsigned bits.
     Twelve,
-    /// How far an operand is shifted, less than 32.
+    /// A shift count below 32.
     Shift,
-    /// Five bits without a sign.
+    /// Five unsigned bits.
     Five,
 }
 
@@ -43,30 +43,30 @@ pub(super) enum Number {
 pub(super) enum Slot {
     /// A general-purpose register.
     Word(Field),
-    /// The same in two fields.
+    /// A general-purpose register that is in two fields.
     Twice(Field, Field),
-    /// A register of binary32.
+    /// A binary32 register.
     Single(Single),
-    /// A number.
+    /// A constant.
     Number(Number),
 }
 
-/// The encoding in 16 bits, for r0 to r7. Those of arithmetic set flags, which live between two instructions of one sequence only.
+/// The 16-bit encoding, for r0 to r7. Arithmetic sets flags in this form. This is safe, because flags are only used inside a sequence of instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Short {
-    /// There is none.
+    /// No 16-bit encoding.
     None,
-    /// Two registers: result, operand.
+    /// Two registers: result and operand.
     Two(u16),
-    /// Three registers: result and operands.
+    /// Three registers: result and two operands.
     Three(u16),
-    /// Result and first operand are one.
+    /// Two registers: the result is also the first operand.
     Same(u16),
-    /// Result and either operand are one.
+    /// Two registers: the result is also one of the operands.
     Either(u16),
-    /// Result, operand, and a shift by five bits.
+    /// Result, operand and a shift count of five bits.
     Shift(u16),
-    /// Result, operand and three bits; or one register and eight bits.
+    /// Two encodings: result, operand and a constant of three bits; or one register and a constant of eight bits.
     Small(u16, u16),
 }
 
@@ -88,15 +88,15 @@ pub(super) struct Row {
     pub name: &'static str,
     /// The two halfwords, with zeros in all fields.
     pub word: u32,
-    /// Its encoding in 16 bits.
+    /// The 16-bit encoding.
     pub short: Short,
     /// Operands in the manual's order.
     pub slots: &'static [Slot],
-    /// Whether the result is read too.
+    /// `true` if the result's register is also read.
     pub reads_result: bool,
-    /// Whether it does nothing but make its result: it neither sets flags for the next instruction nor reads those of the last one.
+    /// `true` if the only effect is the result: no flags are set for the next instruction, and none are read.
     pub pure: bool,
-    /// What has it.
+    /// The part of the architecture that has it.
     pub feature: Feature,
 }
 
@@ -116,22 +116,22 @@ const fn row(name: &'static str, word: u32, short: Short, slots: &'static [Slot]
     Row { name, word, short, slots, reads_result: false, pure: true, feature: Feature::Base }
 }
 
-/// It sets flags for the next one, or reads those of the last one.
+/// Marks a row that sets flags for the next instruction, or reads flags of the previous one.
 const fn flags(row: Row) -> Row {
     Row { pure: false, ..row }
 }
 
-/// Of the DSP extension.
+/// Makes a row of the DSP extension.
 const fn dsp(name: &'static str, word: u32, slots: &'static [Slot]) -> Row {
     Row { feature: Feature::Dsp, ..row(name, word, Short::None, slots) }
 }
 
-/// Two registers of binary32.
+/// Makes a row of two binary32 registers.
 const fn one(name: &'static str, word: u32) -> Row {
     single(name, word, &[S(Single::D), S(Single::M)])
 }
 
-/// Three registers of binary32.
+/// Makes a row of three binary32 registers.
 const fn two(name: &'static str, word: u32) -> Row {
     single(name, word, &[S(Single::D), S(Single::N), S(Single::M)])
 }
@@ -140,12 +140,12 @@ const fn single(name: &'static str, word: u32, slots: &'static [Slot]) -> Row {
     Row { feature: Feature::Single, ..row(name, word, Short::None, slots) }
 }
 
-/// Shift of a register by a number.
+/// Makes a row of a shift by a constant.
 const fn shift(name: &'static str, kind: u32, short: u16) -> Row {
     row(name, 0xEA4F_0000 | kind << 4, Short::Shift(short), &[W(D), W(M), Slot::Number(Number::Shift)])
 }
 
-/// The last operand is shifted: to the left, to the right with zeros or with its sign.
+/// Makes a row with a shifted last operand. Kinds are 0 for left, 1 for logical right and 2 for arithmetic right.
 const fn shifted(name: &'static str, word: u32, kind: u32) -> Row {
     row(name, word | kind << 4, Short::None, SHIFTED)
 }
@@ -200,18 +200,18 @@ pub(super) const SXTB: Row = row("sxtb", 0xFA4F_F080, Short::Two(0xB240), TWO);
 pub(super) const SXTH: Row = row("sxth", 0xFA0F_F080, Short::Two(0xB200), TWO);
 pub(super) const UXTB: Row = row("uxtb", 0xFA5F_F080, Short::Two(0xB2C0), TWO);
 pub(super) const UXTH: Row = row("uxth", 0xFA1F_F080, Short::Two(0xB280), TWO);
-/// The number is that of bits less one.
+/// Signed saturation. The field is the number of bits minus one.
 pub(super) const SSAT: Row = row("ssat", 0xF300_0000, Short::None, &[W(D), Slot::Number(Number::Five), W(N)]);
 pub(super) const USAT: Row = row("usat", 0xF380_0000, Short::None, &[W(D), Slot::Number(Number::Five), W(N)]);
 
-/// Of a word shifted to the right, by one at least.
+/// Saturation of a word after an arithmetic right shift by at least one.
 pub(super) const SSAT_ASR: Row = row("ssat", 0xF320_0000, Short::None, SATURATED);
 pub(super) const USAT_ASR: Row = row("usat", 0xF3A0_0000, Short::None, SATURATED);
 
 pub(super) const SMMUL: Row = dsp("smmul", 0xFB50_F000, THREE);
 pub(super) const SMMLA: Row = dsp("smmla", 0xFB50_0000, FOUR);
 pub(super) const SXTB16: Row = dsp("sxtb16", 0xFA2F_F080, TWO);
-/// Of the second and the fourth byte.
+/// Sign extension of the second and the fourth byte.
 pub(super) const SXTB16_ODD: Row = dsp("sxtb16", 0xFA2F_F090, TWO);
 pub(super) const SMLAD: Row = dsp("smlad", 0xFB20_0000, FOUR);
 pub(super) const SMLABB: Row = dsp("smlabb", 0xFB10_0000, FOUR);
@@ -232,12 +232,12 @@ pub(super) const VCVT_FROM_UNSIGNED: Row = one("vcvt.f32.u32", 0xEEB8_0A40);
 pub(super) const VCVT_TO_SIGNED: Row = one("vcvt.s32.f32", 0xEEBD_0AC0);
 pub(super) const VCVT_TO_UNSIGNED: Row = one("vcvt.u32.f32", 0xEEBC_0AC0);
 pub(super) const VCVT_FROM_HALF: Row = one("vcvtb.f32.f16", 0xEEB2_0A40);
-/// The upper half of the result stays as it was.
+/// Conversion to binary16. The upper half of the result keeps its value.
 pub(super) const VCVT_TO_HALF: Row = Row { reads_result: true, ..one("vcvtb.f16.f32", 0xEEB3_0A40) };
 pub(super) const VMOV_TO_SINGLE: Row = single("vmov", 0xEE00_0A10, &[S(Single::N), W(A)]);
 pub(super) const VMOV_FROM_SINGLE: Row = single("vmov", 0xEE10_0A10, &[W(A), S(Single::N)]);
 
-/// All of them.
+/// All rows.
 #[cfg(test)]
 pub(super) const EVERY: &[&Row] = &[
     &ADD,

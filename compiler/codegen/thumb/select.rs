@@ -1,4 +1,4 @@
-//! Which instructions those of kernels become: sums of indices, addresses and branches. `own/words/` does the rest.
+//! Selection of instructions for sums of indices, addresses and branches. `own/words/` lowers everything else.
 
 use super::access::{float_reaches, reaches};
 use super::encode::Flags;
@@ -21,12 +21,12 @@ fn row(row: &'static Row, args: &[Arg]) -> MachineInst {
     inst(Op::Row(row), args)
 }
 
-/// The low half of a number: sums wrap.
+/// Returns the low 32 bits of a constant, because sums wrap.
 fn word(number: i64) -> i32 {
     number as i32
 }
 
-/// Whether all instructions of an access reach their places from a base and a number.
+/// Tests whether all instructions of an access can have their displacements.
 fn all_reach(displacement: i64, access: Access) -> bool {
     match access {
         Access::Address => displacement.unsigned_abs() < 1 << 12,

@@ -1,4 +1,4 @@
-//! Thumb-2 as an instruction set of [`crate::codegen::own`]: registers, moves, jumps.
+//! Thumb-2 as an instruction set of [`crate::codegen::own`]: registers, moves and jumps.
 
 use super::emit::{Emitter, compare, compare_number, general};
 use super::encode::{Assembler, Flags};
@@ -12,12 +12,12 @@ use crate::machine::Machine;
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 use std::convert::Infallible;
 
-/// What a jump depends on.
+/// Condition of a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Condition {
-    /// Flags.
+    /// The flags of a comparison.
     Flags(Flags),
-    /// Whether a register is 0, or is not.
+    /// A register that is 0 (`true`) or not 0 (`false`).
     Zero(u8, bool),
 }
 
@@ -25,16 +25,16 @@ const fn reach(bytes: usize, far: i64, more: i64) -> Reach {
     Reach { bytes, from: more + 4 - far, to: more + 2 + far }
 }
 
-/// B in 16 bits and in 32.
+/// Reach of B in 16 and in 32 bits.
 const JUMP: [Reach; 2] = [reach(2, 1 << 11, 0), reach(4, 1 << 24, 0)];
-/// B on flags in 16 bits and in 32.
+/// Reach of a conditional B in 16 and in 32 bits.
 const ON_FLAGS: [Reach; 2] = [reach(2, 1 << 8, 0), reach(4, 1 << 20, 0)];
-/// CBZ and CBNZ, which go forward; or a comparison in 16 bits before the others.
+/// Reach of CBZ and CBNZ, which only jump forward, and of a 16-bit comparison before a conditional B.
 const ON_ZERO: [Reach; 3] = [Reach { bytes: 2, from: 4, to: 130 }, reach(4, 1 << 8, 2), reach(6, 1 << 20, 2)];
-/// A comparison in 32 bits before them.
+/// Reach of a 32-bit comparison before a conditional B.
 const ON_HIGH_ZERO: [Reach; 2] = [reach(6, 1 << 8, 4), reach(8, 1 << 20, 4)];
 
-/// Whether a level has the DSP extension.
+/// Tests whether a machine has the DSP extension.
 pub(super) fn has_dsp(machine: &Machine) -> bool {
     machine.level != "cortex-m3"
 }
@@ -46,7 +46,7 @@ pub(super) struct Thumb2 {
 }
 
 impl Thumb2 {
-    /// Of a machine.
+    /// Makes the instruction set of a machine.
     pub fn new(machine: &Machine) -> Self {
         Self { has_floats: machine.fma, has_dsp: has_dsp(machine) }
     }
@@ -166,7 +166,7 @@ impl InstructionSet for Thumb2 {
                 code.half(kind | (units >> 5) << 9 | (units & 31) << 3 | u16::from(register));
             }
             Some(Condition::Zero(register, zero)) => {
-                // Zero is a number that comparisons take.
+                // A comparison with 0 always has an encoding.
                 let _ = compare_number(register, 0, &mut code);
                 let far = usize::from(bytes.len() - code.bytes.len() == 4);
                 let rest = distance - code.bytes.len() as i64;
@@ -181,7 +181,7 @@ impl InstructionSet for Thumb2 {
     }
 
     fn fill(&self, bytes: usize, code: &mut Assembler) {
-        // The instruction that stops.
+        // UDF, which traps.
         (0..bytes / 2).for_each(|_| code.half(0xDE00));
     }
 
@@ -190,7 +190,7 @@ impl InstructionSet for Thumb2 {
     }
 }
 
-/// B, in 16 bits or in 32.
+/// Writes B in 16 or in 32 bits.
 fn jump(reach: usize, distance: i64, code: &mut Assembler) {
     let units = ((distance - 4) >> 1) as u32;
     if reach == 0 {
@@ -200,14 +200,14 @@ fn jump(reach: usize, distance: i64, code: &mut Assembler) {
     code.word(0xF000_9000 | far_distance(units));
 }
 
-/// The fields of a distance in B and BL of 32 bits.
+/// Returns the distance fields of a 32-bit B or BL.
 fn far_distance(units: u32) -> u32 {
     let sign = units >> 23 & 1;
     let [first, second] = [22, 21].map(|bit| (units >> bit & 1) ^ sign ^ 1);
     sign << 26 | (units >> 11 & 0x3FF) << 16 | first << 13 | second << 11 | units & 0x7FF
 }
 
-/// BL over a distance from its first byte.
+/// Encodes BL with a distance from its first byte.
 #[cfg(test)]
 pub fn branch_with_link(distance: i64) -> Vec<u8> {
     let mut code = Assembler::default();
@@ -215,7 +215,7 @@ pub fn branch_with_link(distance: i64) -> Vec<u8> {
     code.bytes
 }
 
-/// B on flags, in 16 bits or in 32.
+/// Writes a conditional B in 16 or in 32 bits.
 fn jump_on(flags: Flags, reach: usize, distance: i64, code: &mut Assembler) {
     let units = ((distance - 4) >> 1) as u32;
     if reach == 0 {

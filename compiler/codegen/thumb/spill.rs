@@ -1,4 +1,4 @@
-//! Registers in their slots on the stack, however far these are. No flag changes.
+//! Moves between registers and spill slots at any distance. They change no flags.
 
 use super::access::{Moved, Place, access, access_float, reaches};
 use super::encode::{Assembler, Operand};
@@ -7,10 +7,10 @@ use super::registers::SP;
 use super::rows;
 use regalloc2::{Allocation, PReg, RegClass};
 
-/// A move between a register and its slot.
+/// Writes a move between a register and its spill slot.
 ///
 /// # Errors
-/// When it is no slot.
+/// A message if the allocation is not a slot.
 pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
     let slot = slot.as_stack().ok_or("a spill to no slot")?;
     let at = frame.slots as i32 + 4 * slot.index() as i32;
@@ -27,17 +27,17 @@ fn word(store: bool) -> Moved {
     Moved { bytes: 4, store, signed: false }
 }
 
-/// PUSH of low registers, a bit each.
+/// Writes PUSH of low registers, given one bit each.
 fn push(registers: u16, code: &mut Assembler) {
     code.half(0xB400 | registers);
 }
 
-/// POP of low registers, a bit each.
+/// Writes POP of low registers, given one bit each.
 fn pop(registers: u16, code: &mut Assembler) {
     code.half(0xBC00 | registers);
 }
 
-/// A float through r0, which is on the stack meanwhile; beyond the reach of words, r1 holds the address, likewise.
+/// Moves a float through r0. If words do not reach the slot, r1 holds its address. Both registers are saved on the stack.
 fn far_float(float: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), String> {
     const WORD: u8 = 0;
     const ADDRESS: u8 = 1;
@@ -62,7 +62,8 @@ fn far_float(float: u8, displacement: i32, store: bool, code: &mut Assembler) ->
     Ok(())
 }
 
-/// A word beyond the reach of its instruction. The address is made in the register that is loaded, or in one that is on the stack meanwhile.
+/// Moves a word to or from a slot that loads and stores do not reach. A load computes the address in its own register. A store saves another register
+/// on the stack for it.
 fn far_word(number: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), String> {
     if !store {
         far_address(number, displacement, code);
@@ -76,7 +77,7 @@ fn far_word(number: u8, displacement: i32, store: bool, code: &mut Assembler) ->
     Ok(())
 }
 
-/// MOVW, MOVT and ADD: the stack pointer plus a number.
+/// Computes the stack pointer plus a constant: MOVW, MOVT and ADD.
 fn far_address(to: u8, displacement: i32, code: &mut Assembler) {
     code.move_half(false, to, displacement as u16);
     if displacement >> 16 != 0 {

@@ -1,4 +1,4 @@
-//! Accesses that move their pointer on.
+//! A pass after lowering for accesses that add to their base (post-indexed).
 
 use super::access::steps;
 use super::inst::{Arg, Inst, Op};
@@ -6,7 +6,7 @@ use super::rounds::sum_of;
 use crate::codegen::own::{Address, Base, Function, count_uses};
 use regalloc2::VReg;
 
-/// Lets the access at a pointer move it on, where a loop only adds a number to it at the end of a round.
+/// Lets an access step its pointer, if a loop only adds a constant to the pointer at the end of a round.
 pub(super) fn step_by_access(function: &mut Function<Inst>) {
     let uses = count_uses(function);
     for data in function.blocks.iter_mut().filter(|data| data.hot) {
@@ -22,7 +22,7 @@ pub(super) fn step_by_access(function: &mut Function<Inst>) {
     }
 }
 
-/// The bytes between a pointer and a place.
+/// Returns the displacement of an access from a pointer. `None` if it has another base or an index.
 fn beside(inst: &Inst, pointer: VReg) -> Option<i32> {
     match inst.accessed() {
         Some(&Address { base: Base::Register(base), index: None, displacement }) if base == pointer => Some(displacement),
@@ -30,8 +30,8 @@ fn beside(inst: &Inst, pointer: VReg) -> Option<i32> {
     }
 }
 
-/// The access that can move a pointer on: the first at the pointer itself, if nothing but accesses of the block use the pointer, and those after it
-/// reach their places from the next one. `uses` counts the sum, too.
+/// Finds the access that can step a pointer: the first one without a displacement. `None` if other instructions use the pointer, or if later accesses
+/// cannot have the displacement from the stepped pointer. `uses` includes the sum.
 fn stepping(insts: &[Inst], pointer: VReg, step: i32, uses: u32) -> Option<usize> {
     let accesses = insts.iter().filter(|inst| beside(inst, pointer).is_some() && !inst.args.contains(&Arg::Use(pointer)));
     if accesses.count() + 1 != uses as usize {

@@ -1,4 +1,4 @@
-//! Loads, stores and floats as instructions.
+//! Lowering of loads, stores and operations on floats.
 
 use super::inst::{Arg, Op};
 use super::lowering::Lowering;

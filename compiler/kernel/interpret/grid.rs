@@ -1,16 +1,16 @@
-//! A kernel with a grid: one position after the other, or workgroup by workgroup where these share something.
+//! Interpreter of kernels with a grid: one position after the other, or workgroup by workgroup if positions share memory or barriers.
 
 use super::group::Groups;
 use super::memory::Memory;
 use super::{InterpretError, Machine, Stop};
 use crate::kernel::*;
 
-/// Runs a kernel for all positions of its grid, in an order drawn from a seed. Where it may fail, the last buffer is the status.
+/// Runs a kernel for all positions of its grid, in an order drawn from a seed. If the kernel may fail, the last buffer is the status.
 ///
-/// `buffers` are as for [`super::interpret`].
+/// `buffers` are the buffers of [`super::interpret`].
 ///
 /// # Errors
-/// As [`super::interpret`], and where two positions meet in an element that one of them writes.
+/// The errors of [`super::interpret`], and an error if one position writes an element that another one accesses.
 pub fn interpret_grid(kernel: &Kernel, buffers: &mut [Vec<u8>], seed: u64) -> Result<(), InterpretError> {
     let (Some(grid), &[position]) = (kernel.grid, &kernel.body.params[..]) else {
         return Err(InterpretError::Arguments { kernel: kernel.name.clone(), message: "positions for a kernel without a grid".into() });
@@ -33,7 +33,7 @@ pub fn interpret_grid(kernel: &Kernel, buffers: &mut [Vec<u8>], seed: u64) -> Re
     Ok(())
 }
 
-/// The numbers below `count`, which is below 2³¹ in a verified kernel, in an order drawn from a seed.
+/// Returns the numbers below `count` in an order drawn from a seed. In a verified kernel, `count` is below 2³¹.
 pub fn shuffled(count: u64, seed: u64) -> Vec<u32> {
     let mut numbers: Vec<u32> = (0..count as u32).collect();
     let mut state = seed;
@@ -54,7 +54,7 @@ mod tests {
     use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::verify;
 
-    /// What a kernel leaves of zeros.
+    /// Runs a kernel on buffers of zeros, and returns the buffers.
     fn run(text: &str, seed: u64) -> Result<Vec<Vec<u8>>, String> {
         let kernel = parse_kernel(text).unwrap();
         verify(&kernel).map_err(|error| error.to_string())?;
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(run(text, 9), Ok(vec![vec![1, 1, 1, 0], (-12i32).to_le_bytes().to_vec()]));
     }
 
-    /// The sums of four numbers each, of which each position brings one.
+    /// A kernel that sums four numbers in each workgroup, one from each position.
     const SUMS: &str = "kernel @k(x: input i32[12] align 4, y: output i32[3] align 4, %0: i64) grid 12 workgroup 4 {
         t: shared i32[4] align 16
         own: local i32[1] align 4
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Each workgroup goes its own way.
+    /// Tests that each workgroup takes its own side of a branch with a barrier.
     #[test]
     fn a_workgroup_takes_one_side_of_a_branch_with_a_barrier() {
         let text = "kernel @k(y: output i32[8] align 4, %0: i64) grid 8 workgroup 4 {

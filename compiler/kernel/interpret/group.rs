@@ -1,4 +1,4 @@
-//! Workgroups whose positions wait for each other: between two barriers one position runs after the other.
+//! Interpreter of workgroups with barriers: between two barriers, one position runs after the other.
 
 use super::grid::shuffled;
 use super::{InterpretError, Lanes, Machine, Stop};
@@ -9,19 +9,19 @@ pub struct Groups<'k, 'b> {
     machine: Machine<'k, 'b>,
     grid: Grid,
     seed: u64,
-    /// The first position of the workgroup that runs.
+    /// The first position of the current workgroup.
     first: u32,
-    /// The values of each of its positions.
+    /// The values of each position of the workgroup.
     values: Vec<Vec<Lanes>>,
 }
 
 impl<'k, 'b> Groups<'k, 'b> {
-    /// In an order drawn from a seed.
+    /// Makes the workgroups of a grid, to run in an order drawn from a seed.
     pub fn new(machine: Machine<'k, 'b>, grid: Grid, seed: u64) -> Self {
         Self { machine, grid, seed, first: 0, values: vec![] }
     }
 
-    /// Runs them one after the other.
+    /// Runs all workgroups, one after the other.
     pub fn run(mut self) -> Result<(), InterpretError> {
         let kernel = self.machine.kernel;
         let workgroup = self.grid.workgroup;
@@ -36,7 +36,7 @@ impl<'k, 'b> Groups<'k, 'b> {
             });
             match done.and_then(|()| self.region(&kernel.body)) {
                 Ok(()) => {}
-                // In a verified kernel none fails.
+                // In a verified kernel with barriers, no position fails.
                 Err(Stop::Status(status)) => self.machine.memory.fail(status),
                 Err(Stop::Error(error)) => return Err(*error),
             }
@@ -44,7 +44,7 @@ impl<'k, 'b> Groups<'k, 'b> {
         Ok(())
     }
 
-    /// Each position of the workgroup, in an order of its own.
+    /// Runs each position of the workgroup, in a new order.
     fn each(&mut self, mut run: impl FnMut(&mut Machine<'k, 'b>, u32) -> Result<(), Stop>) -> Result<(), Stop> {
         self.seed = self.seed.wrapping_add(1);
         for slot in shuffled(self.values.len() as u64, self.seed) {
@@ -59,7 +59,7 @@ impl<'k, 'b> Groups<'k, 'b> {
         Ok(())
     }
 
-    /// A region to which all positions come.
+    /// Runs a region that all positions reach.
     fn region(&mut self, region: &'k Region) -> Result<(), Stop> {
         let mut rest = &region.statements[..];
         while let Some(first) = rest.first() {
@@ -76,7 +76,7 @@ impl<'k, 'b> Groups<'k, 'b> {
         Ok(())
     }
 
-    /// A barrier, or what has one inside.
+    /// Runs a barrier, or a statement with a barrier inside.
     fn together(&mut self, statement: &'k Statement) -> Result<(), Stop> {
         match &statement.inst {
             Inst::Barrier => {
@@ -89,7 +89,7 @@ impl<'k, 'b> Groups<'k, 'b> {
         }
     }
 
-    /// A branch that all positions take alike.
+    /// Runs a branch. All positions must take the same side.
     fn branch(&mut self, results: &'k [Value], condition: Value, [then, otherwise]: [&'k Region; 2]) -> Result<(), Stop> {
         let mut taken = vec![];
         self.each(|machine, _| {
@@ -107,7 +107,7 @@ impl<'k, 'b> Groups<'k, 'b> {
         })
     }
 
-    /// A loop that counts the same at all positions.
+    /// Runs a loop with the same bounds at all positions.
     fn counted(&mut self, Statement { results, inst }: &'k Statement) -> Result<(), Stop> {
         let Inst::For { start, end, step, carried, body, .. } = inst else { return Ok(()) };
         let mut ends = vec![];

@@ -1,9 +1,9 @@
-//! What operations do to the bits of one lane.
+//! Operations on the bits of one lane.
 
 use crate::kernel::types::signed;
 use crate::kernel::*;
 
-/// The low bits of a number, as many as the lane has.
+/// Truncates a number to the bits of a lane.
 pub fn cut(lane: Lane, number: i128) -> u64 {
     match lane {
         Lane::Mask => number as u64 & 1,
@@ -12,18 +12,18 @@ pub fn cut(lane: Lane, number: i128) -> u64 {
     }
 }
 
-/// A float of either width as binary64, which holds it.
+/// Converts a float lane to binary64, exactly.
 fn float(lane: Lane, bits: u64) -> f64 {
     if lane == Lane::F32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
 }
 
-/// The bits of a float, rounded to the lane. After a sum, difference, product, quotient or square root of binary32 numbers in
-/// binary64 this second rounding gives what one rounding would: binary64 has more than twice the digits.
+/// Returns the bits of a float, rounded to the lane. Sums, differences, products, quotients and square roots of binary32 numbers may be computed in
+/// binary64 first. The second rounding then gives the result of a single one, because binary64 has more than twice the digits.
 fn float_bits(lane: Lane, value: f64) -> u64 {
     if lane == Lane::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() }
 }
 
-/// A lane-wise operation on two.
+/// Computes an operation on two lanes.
 pub fn binary(op: BinaryOp, lane: Lane, a: u64, b: u64) -> u64 {
     match lane {
         Lane::F32 | Lane::F64 => float_bits(lane, float_binary(op, float(lane, a), float(lane, b))),
@@ -32,7 +32,7 @@ pub fn binary(op: BinaryOp, lane: Lane, a: u64, b: u64) -> u64 {
     }
 }
 
-/// Integers, given both as signed and as unsigned numbers. Shift counts are below the width.
+/// Computes an operation on integers, given as signed and as unsigned numbers. Shift counts are below the width.
 fn integer(op: BinaryOp, lane: Lane, (a, b): (i64, i64), (x, y): (u64, u64)) -> u64 {
     let saturate = |number: i128| number.clamp(smallest(lane), largest(lane));
     let number = match op {
@@ -71,7 +71,7 @@ fn largest(lane: Lane) -> i128 {
 }
 
 fn float_binary(op: BinaryOp, a: f64, b: f64) -> f64 {
-    // Zeros are told apart: −0 is below +0.
+    // Zeros differ: −0 is less than +0.
     let below = |a: f64, b: f64| a < b || a == b && a.is_sign_negative();
     match op {
         BinaryOp::Add => a + b,
@@ -104,7 +104,7 @@ fn float_binary(op: BinaryOp, a: f64, b: f64) -> f64 {
     }
 }
 
-/// A lane-wise operation on one.
+/// Computes an operation on one lane.
 pub fn unary(op: UnaryOp, lane: Lane, a: u64) -> u64 {
     match lane {
         // Signs are bits, also of NaN.
@@ -139,7 +139,7 @@ fn float_unary(op: UnaryOp, a: f64) -> f64 {
     }
 }
 
-/// a × b + c with one rounding.
+/// Computes a × b + c with one rounding.
 pub fn fma(lane: Lane, a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
     match lane {
         Lane::F32 => {
@@ -150,7 +150,7 @@ pub fn fma(lane: Lane, a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
     }
 }
 
-/// a × b + c rounded towards zero.
+/// Computes a × b + c, rounded towards zero.
 pub fn fma_toward_zero(a: f32, b: f32, c: f32) -> f32 {
     // The product is exact in binary64; of the sum, Knuth's algorithm gives what rounding left.
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
@@ -166,7 +166,7 @@ pub fn fma_toward_zero(a: f32, b: f32, c: f32) -> f32 {
     if f64::from(nearest).abs() > sum.abs() { f32::from_bits(nearest.to_bits() - 1) } else { nearest }
 }
 
-/// A comparison of two lanes.
+/// Compares two lanes.
 pub fn compare(op: CompareOp, lane: Lane, a: u64, b: u64) -> bool {
     match (op, lane) {
         (CompareOp::UnsignedLess, _) => a < b,
@@ -188,7 +188,7 @@ fn ordered<T: PartialOrd>(op: CompareOp, a: &T, b: &T) -> bool {
     }
 }
 
-/// A lane as another type.
+/// Converts a lane to another type.
 pub fn convert(op: ConvertOp, from: Lane, to: Lane, a: u64) -> u64 {
     let bounds = |low: i128, high: i128| cut(to, i128::from(signed(from, a)).clamp(low, high));
     let unsigned_largest = |lane: Lane| (1i128 << (8 * lane.bytes())) - 1;

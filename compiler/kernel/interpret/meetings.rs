@@ -1,17 +1,17 @@
-//! Who reads and who writes each element of the buffers that positions share.
+//! Detection of races between positions: the accesses to each element of the buffers that positions share.
 
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use std::ops::Range;
 
-/// What is done to an element.
+/// Access to an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     Read,
     Write,
 }
 
-/// A position, and how many barriers its workgroup has come to.
+/// A position with the number of barriers that its workgroup has passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Visitor {
     position: u32,
@@ -20,29 +20,29 @@ struct Visitor {
 }
 
 impl Visitor {
-    /// Whether another position was there at the same time, as far as order between the two is kept.
+    /// Tests whether accesses of two positions are not ordered: no barrier of a common workgroup is between them.
     fn meets(self, other: Self) -> bool {
         self.position != other.position && (self.workgroup != other.workgroup || self.barriers == other.barriers)
     }
 }
 
-/// The positions that have come to an element.
+/// The positions that have accessed an element.
 #[derive(Clone, Copy, Default)]
 struct Visitors {
-    /// The one that wrote it last.
+    /// The position that wrote it last.
     writer: Option<Visitor>,
-    /// Two that read it; a third one tells no more.
+    /// Two positions that read it. More are not needed to find a race.
     readers: [Option<Visitor>; 2],
 }
 
 impl Visitors {
-    /// A position comes. Gives the one that it must not meet.
+    /// Notes an access of a position. Returns another position if the two accesses are a race.
     fn visit(&mut self, visitor: Visitor, access: Access) -> Option<u32> {
         let met = |other: &Visitor| visitor.meets(*other);
         let writer = self.writer.filter(met);
         let found = match access {
             Access::Read => {
-                // One before a barrier of the same workgroup is met by nobody any more.
+                // A reader before a barrier of the same workgroup can be replaced: it cannot race any more.
                 let is_past =
                     |reader: Option<Visitor>| reader.is_none_or(|reader| reader.workgroup == visitor.workgroup && !visitor.meets(reader));
                 if let Some(place) = self.readers.iter_mut().find(|reader| is_past(**reader)) {
@@ -62,18 +62,18 @@ impl Visitors {
 
 /// The visitors of all elements.
 pub struct Meetings {
-    /// The position that runs.
+    /// The current position.
     visitor: Visitor,
-    /// Positions of a workgroup.
+    /// The number of positions of a workgroup.
     workgroup: u32,
-    /// By number of the buffer; empty for those that nothing writes and those that are a position's own.
+    /// The visitors of each element, by buffer. Empty for buffers that are only read or belong to one position.
     visitors: Vec<Vec<Visitors>>,
-    /// Buffers of a workgroup.
+    /// The buffers that a workgroup shares.
     shared: Vec<usize>,
 }
 
 impl Meetings {
-    /// Nobody has come yet. The buffers are known to fit memory.
+    /// Makes a state without accesses. The buffers must fit memory.
     pub fn new(kernel: &Kernel) -> Self {
         let is_met = |data: &BufferData| !matches!(data.kind, BufferKind::Input | BufferKind::Local);
         let of_buffer = |data| if is_met(data) { vec![Visitors::default(); data.elements as usize] } else { vec![] };
@@ -86,7 +86,7 @@ impl Meetings {
         }
     }
 
-    /// Positions of one workgroup begin.
+    /// Starts the positions of a workgroup.
     pub fn begin_group(&mut self) {
         self.visitor.barriers = 0;
         for &buffer in &self.shared {
@@ -94,18 +94,18 @@ impl Meetings {
         }
     }
 
-    /// A position runs.
+    /// Makes a position the current one.
     pub fn go_on(&mut self, position: u32) {
         self.visitor.position = position;
         self.visitor.workgroup = position / self.workgroup;
     }
 
-    /// The positions of the workgroup have waited for each other.
+    /// Notes a barrier of the current workgroup.
     pub fn barrier(&mut self) {
         self.visitor.barriers += 1;
     }
 
-    /// The position comes to some elements. An error is two that meet, and where.
+    /// Notes accesses of the current position. The error has the two positions of a race and the element.
     pub fn meet(&mut self, buffer: Buffer, elements: Range<usize>, access: Access) -> Result<(), ([u32; 2], usize)> {
         let visitors = &mut self.visitors[buffer.index()];
         if visitors.is_empty() {
@@ -125,7 +125,7 @@ mod tests {
     use super::Access::{Read, Write};
     use super::*;
 
-    /// Visits of positions, two of which are a workgroup, after some barriers.
+    /// Notes visits (position, barriers, access) in workgroups of two positions, and returns the position of the first race.
     fn met(visits: &[(u32, u32, Access)]) -> Option<u32> {
         let mut visitors = Visitors::default();
         let visit = |&(position, barriers, access)| visitors.visit(Visitor { position, workgroup: position / 2, barriers }, access);

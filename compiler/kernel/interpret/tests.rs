@@ -9,7 +9,7 @@ fn i32_of_bytes(bytes: &[u8]) -> Vec<i32> {
     bytes.chunks_exact(4).map(|chunk| i32::from_le_bytes(chunk.try_into().expect("four bytes"))).collect()
 }
 
-/// Runs `build`, which makes one vector of i32 from nothing, and gives its lanes.
+/// Runs a kernel that `build` makes, without inputs and with one i32 vector as result, and returns the vector's lanes.
 fn lanes_of(build: impl FnOnce(&mut KernelBuilder) -> Value) -> Vec<i32> {
     let mut b = KernelBuilder::new("lanes");
     let output = b.buffer("output", BufferKind::Output, Lane::I32, 16, 4);
@@ -84,7 +84,7 @@ fn a_failure_leaves_with_its_status_and_keeps_earlier_stores() {
     assert_eq!(interpret(&kernel, &mut buffers, &[4]), Ok(0));
 }
 
-/// A kernel that loads two elements from an input and stores them to an output at a place given by parameters.
+/// Makes a kernel that loads two elements of an input, and stores them to a buffer at an index that is a parameter.
 fn copier(to: BufferKind) -> Kernel {
     let mut b = KernelBuilder::new("copier");
     let input = b.buffer("input", BufferKind::Input, Lane::I32, 4, 4);

@@ -1,4 +1,4 @@
-//! Operations that go through wider numbers, or across lanes.
+//! Operations with wider intermediate results, and operations across lanes.
 
 use super::lane;
 use crate::kernel::types::signed;
@@ -12,24 +12,24 @@ fn i32_bits(number: i64) -> u64 {
     u64::from(number as u32)
 }
 
-/// The high half of a product of i32 lanes, signed or unsigned.
+/// Computes the high half of a product of i32 lanes, signed or unsigned.
 pub fn mul_high(signed: bool, a: u64, b: u64) -> u64 {
     if signed { i32_bits(product(a, b) >> 32) } else { (a * b) >> 32 }
 }
 
-/// `(a·b + 2³⁰) >> 31`, saturating.
+/// Computes `(a·b + 2³⁰) >> 31`, with saturation.
 pub fn saturating_rounding_doubling_high_mul(a: u64, b: u64) -> u64 {
     i32_bits(((product(a, b) + (1 << 30)) >> 31).min(i32::MAX.into()))
 }
 
-/// a / 2ᵇ to the nearest, ties away from zero.
+/// Computes a / 2ᵇ, rounded to nearest with ties away from zero.
 pub fn rounding_divide_by_power_of_two(a: u64, b: u64) -> u64 {
     let a = signed(Lane::I32, a);
     let rounded = (a.abs() + (1 << b >> 1)) >> b;
     i32_bits(if a < 0 { -rounded } else { rounded })
 }
 
-/// acc plus dot products of groups of lanes, wrapping.
+/// Adds dot products of groups of lanes to accumulators, with wrapping.
 pub fn dot(op: DotOp, accumulator: &[u64], a: &[u64], b: &[u64]) -> Vec<u64> {
     let group = a.len() / accumulator.len();
     let lane = op.factor_lane();
@@ -49,7 +49,7 @@ pub fn dot(op: DotOp, accumulator: &[u64], a: &[u64], b: &[u64]) -> Vec<u64> {
     accumulator.iter().zip(sums).map(added).collect()
 }
 
-/// All lanes to one, by halves: lane i with lane i + n/2.
+/// Reduces all lanes to one, half by half: lane i with lane i + n/2.
 pub fn horizontal(op: HorizontalOp, lane: Lane, a: &[u64]) -> Vec<u64> {
     let op = match (op, lane.is_float()) {
         (HorizontalOp::Add, _) => BinaryOp::Add,

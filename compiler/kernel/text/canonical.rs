@@ -1,4 +1,4 @@
-//! The form that kernels of the same text share.
+//! The canonical form of kernels. Kernels with the same text have equal canonical forms.
 
 use super::names::buffer_names;
 use crate::kernel::types::signed;
@@ -7,10 +7,10 @@ use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 use std::collections::BTreeMap;
 
-/// The same kernel in the form that its text stands for: constants that are used come first, each once and in order of their types and
-/// bits; constant indices are part of offsets; values have numbers in the order of the text, and arrays come after parameters.
+/// Puts a kernel into canonical form. Used constants come first, each once, sorted by type and bits. Constant indices are added to offsets. Values are
+/// numbered in the order of the text. Arrays come after parameters.
 ///
-/// The kernel is verified, or parsed.
+/// The kernel must be verified or parsed.
 pub fn canonical(kernel: &Kernel) -> Kernel {
     let mut kernel = kernel.clone();
     let zero = Value::new(kernel.types.len());
@@ -32,7 +32,7 @@ pub fn canonical(kernel: &Kernel) -> Kernel {
     Kernel { types, body, ..kernel }
 }
 
-/// Adds constant scalar indices to offsets, which leaves the index 0.
+/// Adds constant scalar indices to offsets, and replaces the indices by 0.
 fn merge_indices(kernel: &mut Kernel, bits: &[Option<u64>], zero: Value) {
     let types = &kernel.types;
     kernel.body.for_each_statement_mut(&mut |statement| {
@@ -44,7 +44,7 @@ fn merge_indices(kernel: &mut Kernel, bits: &[Option<u64>], zero: Value) {
     });
 }
 
-/// Parameters first, then arrays, with names that tell them apart.
+/// Orders buffers: parameters, then arrays. Gives them distinct names.
 fn order_buffers(kernel: &mut Kernel) {
     let mut order: Vec<usize> = (0..kernel.buffers.len()).collect();
     order.sort_by_key(|&i| !kernel.buffers[i].kind.is_parameter());
@@ -60,16 +60,16 @@ fn order_buffers(kernel: &mut Kernel) {
     kernel.buffers = order.into_iter().map(|i| kernel.buffers[i].clone()).collect();
 }
 
-/// What tells a constant from others: its type and its bits.
+/// Key of a constant: its type and its bits.
 type Key = (Lane, u16, u64);
 
 struct Renaming<'k> {
     /// The kernel without its body.
     kernel: &'k Kernel,
     bits: Vec<Option<u64>>,
-    /// The constants that are used, and what they become.
+    /// New numbers of used constants.
     constants: BTreeMap<Key, Value>,
-    /// What other values become.
+    /// New numbers of other values.
     values: Vec<Option<Value>>,
     types: Vec<Type>,
 }

@@ -1,4 +1,4 @@
-//! Text to tokens.
+//! Lexer: splits text into tokens.
 
 use crate::cursor::{Cursor, ParseError, Position};
 
@@ -18,7 +18,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// As errors show it.
+    /// Returns the token's text for errors.
     pub fn shown(&self) -> String {
         match self {
             Self::Value(number) => format!("`%{number}`"),
@@ -32,7 +32,7 @@ impl Token {
 
 const MARKS: [&str; 12] = ["..", "(", ")", "[", "]", "{", "}", ",", ":", "=", "+", "-"];
 
-/// Values with larger numbers are not read: a table of all values is made.
+/// Limit of value numbers, because the parser makes a table of all values.
 const MOST_VALUES: u32 = 1 << 22;
 
 /// Splits a text; the last token is [`Token::End`].
@@ -84,7 +84,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// A number without its sign, digits and letters; a point is part of it unless another follows, a sign after an exponent.
+    /// Reads a number without its sign: digits and letters, a point unless another point follows, and the sign of an exponent.
     fn number(&mut self) -> String {
         let mut number = String::new();
         loop {

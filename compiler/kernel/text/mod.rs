@@ -13,11 +13,11 @@
 //! }
 //! ```
 //!
-//! Values keep their numbers. Constants stand where they are used and have no line of their own. Where the type of a constant does not
-//! follow from the rest of its line it is written too: `horizontal_add 1.0: f32x4`. A float shows the fewest digits that give it back.
+//! Values keep their numbers. Constants are written at their uses, and have no line of their own. If the type of a constant does not follow from the
+//! rest of the line, it is written, too: `horizontal_add 1.0: f32x4`. A float has the fewest digits that give the same float.
 //! An element is written `buffer[index + offset]`, with a constant index added to the offset.
 //!
-//! A kernel with a grid says so after its parameters, of which the last is the position: `(…, %0: i64) grid 1000 workgroup 64 {`.
+//! The grid of a kernel comes after its parameters, and the last parameter is the position: `(…, %0: i64) grid 1000 workgroup 64 {`.
 //!
 //! Rounds that are independent, and ranges of rounds with buffers of their own:
 //!
@@ -28,8 +28,8 @@
 //!
 //! Buffers of one name are told apart by a number: `x`, `x.2`.
 //!
-//! So the text does not say how many instructions define a constant, or where. A kernel and what its text is parsed to are equal in
-//! everything else: their [`canonical`] forms are equal.
+//! So the text does not have the number and the places of instructions that define constants. Otherwise a kernel is equal to its parsed text: their
+//! [`canonical`] forms are equal.
 
 mod canonical;
 mod lexer;

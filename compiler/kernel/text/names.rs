@@ -1,10 +1,10 @@
-//! The words of the text: a variant's name in lower case with underscores.
+//! Words of the text. The word of a variant is its name in lower case with underscores.
 
 use crate::kernel::*;
 use std::collections::HashSet;
 use std::fmt::Debug;
 
-/// The name of a variant.
+/// Returns the word of a variant.
 pub(super) fn name(variant: &impl Debug) -> String {
     let mut name = String::new();
     for letter in format!("{variant:?}").chars() {
@@ -16,13 +16,13 @@ pub(super) fn name(variant: &impl Debug) -> String {
     name
 }
 
-/// The variant of a list that has a name.
+/// Returns the variant of a list with a given word.
 pub(super) fn named<T: Debug + Copy>(list: &[T], word: &str) -> Option<T> {
     list.iter().copied().find(|variant| name(variant) == word)
 }
 
-/// What buffers are called in the text, where each name is that of one buffer: others of the name have a number after it. Arrays come after
-/// parameters, as in the text.
+/// Returns distinct names of buffers for the text. Further buffers of one name get a number after it. Parameters are numbered before arrays, as in the
+/// text.
 pub(super) fn buffer_names(buffers: &[BufferData]) -> Vec<String> {
     let mut names = vec![String::new(); buffers.len()];
     let mut taken = HashSet::new();
@@ -37,7 +37,7 @@ pub(super) fn buffer_names(buffers: &[BufferData]) -> Vec<String> {
     names
 }
 
-/// The type that a word is: a lane type, and the number of lanes after an `x` unless it is 1.
+/// Returns the type of a word: a lane type, then `x` and the number of lanes if it is not 1.
 pub(super) fn type_named(word: &str) -> Option<Type> {
     let (lane, lanes) = match word.split_once('x') {
         Some((lane, lanes)) => (lane, lanes.parse().ok().filter(|&lanes| lanes > 0)?),
@@ -56,7 +56,7 @@ pub(super) const KINDS: [BufferKind; 5] =
 /// All bounds of gathers.
 pub(super) const BOUNDS: [Bounds; 2] = [Bounds::Proven, Bounds::Clamp];
 
-/// All operations on two.
+/// All operations on two values.
 pub(super) const BINARY: [BinaryOp; 28] = {
     use BinaryOp::*;
     [
@@ -91,7 +91,7 @@ pub(super) const BINARY: [BinaryOp; 28] = {
     ]
 };
 
-/// All operations on one.
+/// All operations on one value.
 pub(super) const UNARY: [UnaryOp; 9] = {
     use UnaryOp::*;
     [Neg, Abs, Not, Sqrt, Floor, Ceil, Trunc, Nearest, CountLeadingZeros]

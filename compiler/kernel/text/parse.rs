@@ -1,6 +1,6 @@
-//! Text to kernels: buffers, values, regions.
+//! Parser of kernels: buffers, values and regions.
 //!
-//! A kernel that comes out defines each value once and before its uses in the text; the verifier checks the rest.
+//! A parsed kernel defines each value once, before its uses in the text. The verifier checks the other rules.
 
 use super::ParseError;
 use super::lexer::{Token, tokens};
@@ -11,10 +11,10 @@ use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 use std::collections::HashMap;
 
-/// The kernels of a text, one after the other.
+/// Parses all kernels of a text.
 ///
 /// # Errors
-/// At the first token that does not fit.
+/// An error at the first unexpected token.
 pub fn parse_kernels(text: &str) -> Result<Vec<Kernel>, ParseError> {
     let tokens = tokens(text)?;
     let mut rest = &tokens[..];
@@ -30,10 +30,10 @@ pub fn parse_kernels(text: &str) -> Result<Vec<Kernel>, ParseError> {
     }
 }
 
-/// The one kernel of a text.
+/// Parses a text with exactly one kernel.
 ///
 /// # Errors
-/// As [`parse_kernels`], and if there is none or another one.
+/// The errors of [`parse_kernels`], and an error if the text does not have exactly one kernel.
 pub fn parse_kernel(text: &str) -> Result<Kernel, ParseError> {
     let mut kernels = parse_kernels(text)?;
     let wrong = |message: String| Err(ParseError { line: 1, column: 1, message });
@@ -44,13 +44,13 @@ pub fn parse_kernel(text: &str) -> Result<Kernel, ParseError> {
     }
 }
 
-/// Regions nest no deeper, so that walks over them may recurse.
+/// Maximum depth of regions, so that passes over them may recurse.
 const DEEPEST: usize = 100;
 
-/// `mask`, as `yield`, `if` and `fail_if` take it.
+/// The type of the conditions of `yield`, `if` and `fail_if`.
 pub(super) const MASK: Type = Type::scalar(Lane::Mask);
 
-/// What stands where a value is used: a value, or a number with its type if that is written.
+/// An operand in the text: a value, or a number with an optional type.
 pub(super) enum Operand {
     Value(Value),
     Number { written: String, ty: Option<Type>, place: Position },
@@ -60,9 +60,9 @@ pub(super) struct Parser<'t> {
     tokens: &'t [(Token, Position)],
     next: usize,
     kernel: Kernel,
-    /// Whether a value is defined already.
+    /// `true` for each value that is defined already.
     defined: Vec<bool>,
-    /// Numbers of values that the text does not name, the next one last: constants take them.
+    /// Value numbers that the text does not use, for constants. The next one is last.
     free: Vec<u32>,
     /// Constants by type and bits.
     constants: HashMap<(Type, u64), Value>,
@@ -103,7 +103,7 @@ impl<'t> Parser<'t> {
         token
     }
 
-    /// An error at the next token, which is not what is wanted.
+    /// Returns an error at the next token, which is not the wanted one.
     pub(super) fn unexpected<T>(&self, wanted: &str) -> Result<T, ParseError> {
         Err(self.place().error(format!("{} instead of {wanted}", self.peek().shown())))
     }
@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A number that is no constant of the kernel.
+    /// Reads a number that is not a value of the kernel.
     pub(super) fn number<T: std::str::FromStr>(&mut self, wanted: &str) -> Result<T, ParseError> {
         let place = self.place();
         let word = self.word(wanted)?;
@@ -157,7 +157,7 @@ impl<'t> Parser<'t> {
 
     // Values.
 
-    /// A value that is defined here.
+    /// Reads a value that is defined here.
     fn define(&mut self) -> Result<Value, ParseError> {
         match *self.peek() {
             Token::Value(number) if !self.defined[number as usize] => {
@@ -176,7 +176,7 @@ impl<'t> Parser<'t> {
         Ok(value)
     }
 
-    /// A value that is defined here, and its type.
+    /// Reads a value that is defined here, with its type.
     fn typed(&mut self) -> Result<Value, ParseError> {
         let value = self.define()?;
         self.mark(":")?;
@@ -205,7 +205,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The value of an operand, whose type follows from what is around it unless it is written.
+    /// Returns the value of an operand. A constant has its written type, else the type `follows` of its context.
     pub(super) fn resolve(&mut self, operand: Operand, follows: Option<Type>) -> Result<Value, ParseError> {
         match operand {
             Operand::Value(value) => Ok(value),
@@ -217,7 +217,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A value, or a constant of a type.
+    /// Reads a value, or a constant of a type.
     pub(super) fn value(&mut self, follows: Option<Type>) -> Result<Value, ParseError> {
         let operand = self.operand()?;
         self.resolve(operand, follows)
@@ -308,7 +308,7 @@ impl<'t> Parser<'t> {
 
     // Regions.
 
-    /// A region whose `{` has been read, to its `}`; what it yields has types.
+    /// Reads a region after its `{`, up to its `}`. `types` are the types of its yields.
     fn rest_of_region(&mut self, params: Vec<Value>, types: &[Type]) -> Result<Region, ParseError> {
         if self.depth == DEEPEST {
             return Err(self.place().error(format!("more than {DEEPEST} regions in each other")));
@@ -362,7 +362,7 @@ impl<'t> Parser<'t> {
                 _ => return Err(place.error(format!("{} results of {word}", types.len()))),
             },
         };
-        // Results are visible after the instruction only.
+        // Results are visible only after the instruction.
         let end = std::mem::replace(&mut self.next, start);
         let mut results = Values::new();
         while results.len() < types.len() {
@@ -373,7 +373,7 @@ impl<'t> Parser<'t> {
         Ok(Statement { results, inst })
     }
 
-    /// The types of the results of a statement, which are defined when the rest of it is read, and the `=` after them.
+    /// Reads the types of a statement's results, and the `=`. The results are defined after the rest of the statement.
     fn result_types(&mut self) -> Result<Vec<Type>, ParseError> {
         let mut types = Vec::new();
         if !matches!(self.peek(), Token::Value(_)) {
@@ -442,7 +442,7 @@ impl<'t> Parser<'t> {
         Ok(Inst::Loop { carried, body })
     }
 
-    /// What a loop carries, one for each of its results: what it is called inside, and what it begins with.
+    /// Reads the carried values of a loop, one for each result: the parameter of the body, and the initial value.
     fn carry(&mut self, types: &[Type]) -> Result<(Vec<Value>, Vec<Value>), ParseError> {
         let (mut params, mut carried) = (Vec::new(), Vec::new());
         if types.is_empty() {
@@ -461,7 +461,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The bits of a number in a lane.
+/// Returns the bits of a written number in a lane type.
 fn bits_of(lane: Lane, written: &str) -> Option<u64> {
     let by_bits = || u64::from_str_radix(written.strip_prefix("0x")?, 16).ok();
     match lane {

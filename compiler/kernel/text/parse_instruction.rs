@@ -1,4 +1,4 @@
-//! Text to kernels: instructions without regions. What types follow for constants is as `print.rs` has it.
+//! Parser of instructions without regions. The types of constants follow from their contexts, as in `print.rs`.
 
 use super::ParseError;
 use super::lexer::Token;
@@ -8,7 +8,7 @@ use crate::cursor::Position;
 use crate::kernel::*;
 
 impl Parser<'_> {
-    /// An instruction without a result, after its name.
+    /// Reads an instruction without a result, after its name.
     pub(super) fn effect(&mut self, word: &str, place: Position) -> Result<Inst, ParseError> {
         match word {
             "store" => {
@@ -29,7 +29,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An instruction with a result of a type, after its name.
+    /// Reads an instruction with a result of type `ty`, after its name.
     pub(super) fn computed(&mut self, word: &str, place: Position, ty: Type) -> Result<Inst, ParseError> {
         if let Some(op) = named(&BINARY, word) {
             return self.binary(op, ty);
@@ -101,7 +101,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Two operands of one type, which one of them tells.
+    /// Reads two operands of the same type. At least one of them defines the type.
     fn alike(&mut self) -> Result<(Value, Value), ParseError> {
         let a = self.operand()?;
         self.mark(",")?;
@@ -112,7 +112,7 @@ impl Parser<'_> {
         Ok((a, b))
     }
 
-    /// Operands of a type.
+    /// Reads operands of a type.
     fn values<const N: usize>(&mut self, ty: Type) -> Result<[Value; N], ParseError> {
         let mut values = Vec::with_capacity(N);
         for i in 0..N {
@@ -173,7 +173,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `buffer[index + offset]`. A number alone is the offset, and its index is 0.
+    /// Reads `buffer[index + offset]`. A single number is the offset, with the index 0.
     fn element(&mut self) -> Result<(Buffer, Value, i64), ParseError> {
         let buffer = self.buffer()?;
         self.mark("[")?;
@@ -196,13 +196,13 @@ impl Parser<'_> {
         Ok((buffer, index, offset))
     }
 
-    /// How many lanes are loaded or stored; all, if it does not say.
+    /// Reads the number of lanes that are loaded or stored; all lanes if it is not written.
     fn active(&mut self, lanes: u16) -> Result<u16, ParseError> {
         let says = matches!(self.peek(), Token::Word(word) if word == "active");
         if says && self.take_word("active") { self.number("a number of lanes") } else { Ok(lanes) }
     }
 
-    /// Which lanes are loaded or stored, if it says.
+    /// Reads the mask of the lanes that are loaded or stored, if there is one.
     fn mask(&mut self) -> Result<Option<Value>, ParseError> {
         let says = matches!(self.peek(), Token::Word(word) if word == "where");
         if says && self.take_word("where") { self.value(None).map(Some) } else { Ok(None) }

@@ -1,4 +1,4 @@
-//! Kernels to text.
+//! Printer of kernels.
 
 use super::names::{buffer_names, name};
 use crate::kernel::types::signed;
@@ -12,7 +12,7 @@ impl Display for Kernel {
     }
 }
 
-/// The line of a statement, or the first line if it holds regions.
+/// Returns the line of a statement, or the first line of a statement with regions.
 pub(in crate::kernel) fn statement_line(kernel: &Kernel, statement: &Statement) -> String {
     let mut printer = Printer::new(kernel);
     printer.statement(statement);
@@ -21,9 +21,9 @@ pub(in crate::kernel) fn statement_line(kernel: &Kernel, statement: &Statement) 
 
 struct Printer<'k> {
     kernel: &'k Kernel,
-    /// What buffers are called.
+    /// Names of buffers.
     buffers: Vec<String>,
-    /// The numbers that constants are, by value.
+    /// The bits of constants, by value.
     constants: Vec<Option<u64>>,
     depth: usize,
     text: String,
@@ -59,11 +59,11 @@ impl<'k> Printer<'k> {
         self.text.push('\n');
     }
 
-    /// A region whose yields have types.
+    /// Prints a region. `types` are the types of its yields.
     fn region(&mut self, region: &Region, types: &[Option<Type>]) {
         self.depth += 1;
         for statement in &region.statements {
-            // Constants are written where they are used; one without a use is not missed.
+            // Constants are written at their uses; an unused one is dropped.
             if !matches!(statement.inst, Inst::Constant { .. }) {
                 self.statement(statement);
             }
@@ -119,12 +119,12 @@ impl<'k> Printer<'k> {
         }
     }
 
-    /// The counter of a loop; its type is written if it is not the usual one.
+    /// Returns the text of a loop's counter, with its type if that is not [`Type::INDEX`].
     fn counter(&self, value: Value) -> String {
         if self.ty(value) == Some(Type::INDEX) { value.to_string() } else { self.typed(value) }
     }
 
-    /// The carried values of a loop: what they are called inside, and what they begin with.
+    /// Returns the text of a loop's carried values: the parameters of the body with their initial values.
     fn carry(&self, params: &[Value], carried: &[Value], types: &[Option<Type>]) -> String {
         let pair =
             |(i, (param, &first)): (usize, (&Value, &Value))| format!("{param} = {}", self.operand(first, types.get(i).copied().flatten()));
@@ -132,8 +132,7 @@ impl<'k> Printer<'k> {
         if pairs.is_empty() { String::new() } else { format!(" carry {}", pairs.join(", ")) }
     }
 
-    /// An instruction without regions. Where a constant stands, the type that follows from the rest of the line is given: without one it is
-    /// written.
+    /// Returns the text of an instruction without regions. A constant is written with its type if the type does not follow from the rest of the line.
     fn inst(&self, inst: &Inst, result: Option<Value>) -> String {
         let ty = result.and_then(|value| self.ty(value));
         let one = |name: &str, a: Value, ty: Option<Type>| format!("{name} {}", self.operand(a, ty));
@@ -143,7 +142,7 @@ impl<'k> Printer<'k> {
         };
         match inst {
             Inst::Constant { bits } => format!("constant {}", number(ty.map_or(Lane::I64, |ty| ty.lane), *bits)),
-            // A shift by a number in the text is one of a constant count.
+            // In the text, a shift by a number is a `ShiftConstant`.
             Inst::Binary { op: op @ (BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned), a, b } => {
                 format!("{}, {}", one(&name(op), *a, ty), self.operand(*b, None))
             }
@@ -204,12 +203,12 @@ impl<'k> Printer<'k> {
         self.kernel.types.get(value.index()).copied()
     }
 
-    /// A value where it is defined.
+    /// Returns the text of a value at its definition.
     fn typed(&self, value: Value) -> String {
         self.ty(value).map_or_else(|| value.to_string(), |ty| format!("{value}: {ty}"))
     }
 
-    /// The type of a value that is no constant.
+    /// Returns the type of a value. `None` for a constant.
     fn known(&self, value: Value) -> Option<Type> {
         if self.constant(value).is_some() { None } else { self.ty(value) }
     }
@@ -218,7 +217,7 @@ impl<'k> Printer<'k> {
         self.constants.get(value.index()).copied().flatten()
     }
 
-    /// A value where it is used. A constant whose type does not follow is written with it.
+    /// Returns the text of a value at a use. A constant is written with its type if `follows` is `None`.
     fn operand(&self, value: Value, follows: Option<Type>) -> String {
         match (self.constant(value), self.ty(value)) {
             (Some(bits), Some(ty)) if follows == Some(ty) => number(ty.lane, bits),
@@ -227,13 +226,13 @@ impl<'k> Printer<'k> {
         }
     }
 
-    /// How many lanes are loaded or stored, if not all.
+    /// Returns the text of the number of active lanes; empty if all are active.
     fn active(&self, value: Option<Value>, active: u16) -> String {
         let all = value.and_then(|value| self.ty(value)).is_some_and(|ty| ty.lanes == active);
         if all { String::new() } else { format!(" active {active}") }
     }
 
-    /// Which lanes are loaded or stored, if a mask says.
+    /// Returns the text of the mask of an access; empty without a mask.
     fn mask(&self, mask: Option<Value>) -> String {
         mask.map_or(String::new(), |mask| format!(" where {}", self.operand(mask, None)))
     }
@@ -255,7 +254,7 @@ impl<'k> Printer<'k> {
     }
 }
 
-/// What `yield`, `if` and `fail_if` take.
+/// The type of the conditions of `yield`, `if` and `fail_if`.
 const MASK: Type = Type::scalar(Lane::Mask);
 
 fn find_constants(region: &Region, constants: &mut [Option<u64>]) {
@@ -277,7 +276,7 @@ fn buffer_type(data: &BufferData) -> String {
     format!("{} {}[{}] align {}", name(&data.kind), Type::scalar(data.lane), data.elements, data.alignment)
 }
 
-/// The number that some bits are in a lane. NaN, of which there are many, is the usual one; others are written by their bits.
+/// Returns the text of a number by its bits in a lane type. Only the default NaN is written `NaN`; other NaNs are written as bits.
 fn number(lane: Lane, bits: u64) -> String {
     match lane {
         Lane::Mask => (bits != 0).to_string(),

@@ -3,7 +3,7 @@ use crate::kernel::KernelBuilder;
 use crate::kernel::verify::verify;
 use crate::kernel::*;
 
-/// A kernel with every form that prints in a way of its own.
+/// Makes a kernel with every form of the text.
 fn sample() -> Kernel {
     let mut b = KernelBuilder::new("sample");
     let x = b.buffer("x", BufferKind::Input, Lane::F32, 10, 4);
@@ -133,7 +133,7 @@ fn kernels_print() {
     ");
 }
 
-/// What a kernel's text is parsed to prints the same text, and is equal but for what the text does not say.
+/// Checks that the parsed text of a kernel prints the same text, and that both kernels have equal canonical forms.
 fn check(kernel: &Kernel) {
     let text = kernel.to_string();
     let parsed = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -147,7 +147,7 @@ fn kernels_parse() {
     check(&sample());
 }
 
-/// Every instruction, with constants for all its operands: their types do not follow from values then.
+/// Makes a kernel with every instruction on constants only, so that no type follows from a value.
 fn constants_everywhere() -> Kernel {
     let mut b = KernelBuilder::new("constants");
     let bytes = b.buffer("bytes", BufferKind::Output, Lane::I8, 64, 1);
@@ -258,7 +258,7 @@ fn errors_name_their_place() {
     assert_eq!(parse_kernel(" ").unwrap_err().message, "no kernel");
 }
 
-/// Texts that are cut, or that have lines and characters changed, are kernels or errors.
+/// Tests that damaged texts, with cuts or changed lines and characters, parse to kernels or give errors.
 #[test]
 fn damaged_texts_never_panic() {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;

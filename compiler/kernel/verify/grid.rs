@@ -1,13 +1,13 @@
-//! What a grid asks of its kernel.
+//! Rules of kernels with a grid.
 
 use crate::kernel::equal::Equal;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
-/// Positions are fewer, so that each is an index of 32 bits.
+/// Limit of the number of positions, so that each position is a 32-bit index.
 const MOST_POSITIONS: u64 = i32::MAX as u64;
 
-/// Checks the rules and gives the position with its type.
+/// Checks the rules. Returns the position with its type.
 pub fn check(kernel: &Kernel, grid: Grid) -> Result<(Value, Type), String> {
     let &[position] = &kernel.body.params[..] else {
         return Err(format!("a grid and {} integer parameters", kernel.body.params.len()));
@@ -23,7 +23,7 @@ pub fn check(kernel: &Kernel, grid: Grid) -> Result<(Value, Type), String> {
     Ok((position, ty))
 }
 
-/// A kernel that may fail has a word for the status, which nothing else reads or writes.
+/// Checks that a kernel that may fail has a status word, which nothing else reads or writes.
 fn check_status(kernel: &Kernel) -> Result<(), String> {
     if !kernel.may_fail() {
         return Ok(());

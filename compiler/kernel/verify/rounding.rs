@@ -1,8 +1,8 @@
-//! A kernel with a product that rounds towards zero runs in that mode of the processor, so nothing else in it may round to nearest.
+//! Rule of rounding. A kernel with a product that rounds towards zero sets this mode of the processor. So no other instruction may round to nearest.
 
 use crate::kernel::*;
 
-/// Whether a kernel sets the processor's mode.
+/// Tests whether a kernel sets the processor's rounding mode.
 pub fn is_toward_zero(kernel: &Kernel) -> bool {
     any(kernel, |inst, _| matches!(inst, Inst::Fma { rounding: Rounding::TowardZero, .. }))
 }
@@ -17,7 +17,7 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an instruction rounds to nearest. Conversions of integers are taken to be exact, as the rule has it.
+/// Tests whether an instruction rounds to nearest. Conversions of integers are assumed to be exact: the rule requires it.
 fn rounds_to_nearest(inst: &Inst, is_float: bool) -> bool {
     match inst {
         Inst::Binary { op, .. } => is_float && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::FloatDiv),
@@ -29,7 +29,7 @@ fn rounds_to_nearest(inst: &Inst, is_float: bool) -> bool {
     }
 }
 
-/// Whether any instruction, with its result, is of a kind.
+/// Tests whether a predicate holds for any instruction with its result.
 fn any(kernel: &Kernel, is: impl Fn(&Inst, Option<Value>) -> bool) -> bool {
     let mut statements = kernel.statements();
     statements.any(|Statement { results, inst }| is(inst, results.first().copied()))

@@ -7,7 +7,7 @@ fn scalar(lane: Lane) -> Type {
     Type::scalar(lane)
 }
 
-/// What is wrong with the kernel that `build` makes, over an input and an output of 10 numbers each.
+/// Verifies a kernel with an input and an output of 10 numbers each, and returns the message.
 fn mistake(build: impl FnOnce(&mut KernelBuilder, Buffer, Buffer)) -> String {
     let mut b = KernelBuilder::new("k");
     let x = b.buffer("x", BufferKind::Input, Lane::F32, 10, 4);
@@ -16,7 +16,7 @@ fn mistake(build: impl FnOnce(&mut KernelBuilder, Buffer, Buffer)) -> String {
     verify(&b.finish()).map_or_else(|error| error.to_string(), |()| "good".into())
 }
 
-/// What is wrong with a good kernel after `change`.
+/// Verifies a valid kernel after `change`, and returns the message.
 fn changed(build: impl FnOnce(&mut KernelBuilder, Buffer, Buffer), change: impl FnOnce(&mut Kernel)) -> String {
     let mut b = KernelBuilder::new("k");
     let x = b.buffer("x", BufferKind::Input, Lane::F32, 10, 4);
@@ -56,7 +56,7 @@ fn mathematics_of_one_lane_and_many_keep_the_rules() {
 
 #[test]
 fn accesses_of_counted_loops_are_followed() {
-    // Two counters, of which the larger sum is 5 + 3 + lanes.
+    // The largest sum of the two counters and the lanes is 5 + 3 + lanes.
     let copy = |lanes: u16, offset: i64| {
         mistake(move |b, x, y| {
             b.for_range(0, 6, 5, |b, i| {
@@ -132,7 +132,7 @@ fn what_may_not_run_is_not_accused() {
         });
     });
     assert_eq!(short, "good");
-    // A constant place is wrong wherever it stands.
+    // An access at a constant place is checked even if it may not run.
     let constant = mistake(|b, x, _| {
         let (zero, never) = (b.index(0), b.mask(1, false));
         b.if_else(never, |b| vec![b.load(x, zero, 10, 1)], |b| vec![b.float(scalar(Lane::F32), 0.0)]);
@@ -173,7 +173,7 @@ fn operations_know_their_lanes() {
     assert!(convert(ConvertOp::Bitcast, Lane::I32, Lane::F64).contains("Bitcast of i32 to f64"));
 }
 
-/// A loaded vector, and an `if` that yields it or its double.
+/// Adds a loaded vector, and an `if` that yields it or its double.
 fn branch(b: &mut KernelBuilder, x: Buffer, _: Buffer) {
     let zero = b.index(0);
     let condition = b.mask(1, true);
@@ -284,7 +284,7 @@ fn masks_are_of_the_lanes_that_they_choose_from() {
     assert!(wrong.contains("first lanes of i32x4"), "{wrong}");
 }
 
-/// What is wrong with a kernel of a text.
+/// Verifies a kernel of a text, and returns the message.
 fn mistake_of(text: &str) -> String {
     let kernel = crate::kernel::text::parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     verify(&kernel).map_or_else(|error| error.to_string(), |()| "good".into())
@@ -313,7 +313,7 @@ fn accesses_of_all_positions_are_followed() {
     };
     assert_eq!(store("store y[%0], 1"), "good");
     assert_eq!(store("store y[%0 + 1], 1"), "kernel k: element 4 of y, which has 4, in `store y[%0 + 1], 1`");
-    // A position that has failed gets no further.
+    // A position that has failed ends.
     assert_eq!(store("%1: mask = greater %0, 2 fail_if %1, 3 store y[%0 + 1], 1"), "good");
 }
 

@@ -1,4 +1,4 @@
-//! The types that each instruction without regions asks of its operands and gives to its result.
+//! Type rules of instructions without regions: types of operands and results.
 
 use super::{Check, Verifier, expect};
 use crate::kernel::*;
@@ -15,7 +15,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Instructions without a result.
+    /// Checks instructions without a result.
     fn of_effect(&self, inst: &Inst) -> Check {
         match inst {
             Inst::Store { buffer, index, active, value, mask, .. } => {
@@ -33,7 +33,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Instructions with a result of type `ty`.
+    /// Checks instructions with a result of type `ty`.
     fn of_value(&self, inst: &Inst, ty: Type) -> Check {
         match inst {
             Inst::Constant { bits } => {
@@ -108,7 +108,7 @@ impl Verifier<'_> {
         require(takes && ty == from.with_lane(Lane::Mask), || format!("{op:?} of {from} to {ty}"))
     }
 
-    /// Instructions that move lanes.
+    /// Checks instructions that move lanes.
     fn permutation(&self, inst: &Inst, ty: Type) -> Check {
         match inst {
             Inst::Splat { a } => self.is(*a, Type::scalar(ty.lane)),
@@ -137,12 +137,12 @@ impl Verifier<'_> {
         }
     }
 
-    /// The mask of an access to lanes of a type, if it has one.
+    /// Checks the mask of an access to lanes of a type, if it has one.
     fn mask_of(&self, mask: Option<Value>, ty: Type) -> Check {
         mask.map_or(Ok(()), |mask| self.is(mask, Type::vector(Lane::Mask, ty.lanes)))
     }
 
-    /// Instructions that read memory.
+    /// Checks instructions that read memory.
     fn load(&self, inst: &Inst, ty: Type) -> Check {
         match inst {
             Inst::Load { buffer, index, active, mask, .. } => {
@@ -172,20 +172,20 @@ impl Verifier<'_> {
         }
     }
 
-    /// That a buffer has an element for every byte, some elements further on.
+    /// Checks that a buffer has an element for every value of an i8 index plus an offset.
     fn bytes_lie_inside(&self, buffer: Buffer, offset: i64, bounds: Bounds) -> Check {
         let last = self.kernel.buffer(buffer).elements as i64 - 1;
         let inside = offset >= 128 && offset.saturating_add(127) <= last;
         require(inside && bounds == Bounds::Proven, || format!("bytes as indices of {} elements from {offset} on", last + 1))
     }
 
-    /// That a buffer has elements of the lane of a type.
+    /// Checks that a buffer has elements of a type's lane.
     fn element(&self, buffer: Buffer, ty: Type) -> Check {
         let data = self.kernel.buffers.get(buffer.index()).ok_or_else(|| format!("{buffer} is no buffer"))?;
         require(data.lane == ty.lane, || format!("{ty} in buffer {} of {}", data.name, Type::scalar(data.lane)))
     }
 
-    /// That a value is an index, and of which type.
+    /// Checks that a value is an index. Returns its type.
     pub(super) fn index(&self, value: Value) -> Check<Type> {
         let ty = self.ty(value)?;
         if ty.is_index() { Ok(ty) } else { Err(format!("{value} is {ty}, no index")) }

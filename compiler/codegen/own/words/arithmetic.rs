@@ -1,4 +1,4 @@
-//! Lane-wise arithmetic of integers.
+//! Lowering of integer arithmetic, lane by lane.
 
 use super::held::{Held, Shape, Upper};
 use super::ops::{Operand, Ops, Test, WordOp, Words};
@@ -9,7 +9,7 @@ use crate::codegen::own::{Lowering, Select};
 use crate::kernel::{BinaryOp, CompareOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
-/// The operation on words of one on lanes.
+/// Returns the word operation of an operation on lanes, if it has one.
 fn word_op(op: BinaryOp) -> Option<WordOp> {
     Some(match op {
         BinaryOp::Add | BinaryOp::SignedAddInRange => WordOp::Add,
@@ -27,7 +27,7 @@ fn word_op(op: BinaryOp) -> Option<WordOp> {
     })
 }
 
-/// What stands above a lane after an operation.
+/// Returns the bits above a lane after an operation.
 fn upper(op: BinaryOp, lane: Lane) -> Upper {
     match op {
         _ if lane.bytes() == 4 => Upper::Sign,
@@ -41,7 +41,7 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// Two values combined.
+    /// Lowers an operation on two values.
     pub(super) fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         match self.shape(ty) {
@@ -85,17 +85,17 @@ where
         }
     }
 
-    /// The words of an operand with what an operation needs above its lanes.
+    /// Returns the words of an operand, extended as an operation requires.
     fn operands_of(&mut self, op: BinaryOp, value: Value) -> Result<Vec<VReg>, CodegenError> {
         match op {
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::ShiftLeft => self.low_words(value),
             BinaryOp::UnsignedDiv | BinaryOp::UnsignedRem | BinaryOp::ShiftRightUnsigned => self.unsigned_words(value),
-            // Signs of bytes keep the order of unsigned numbers.
+            // Sign extension keeps the order of unsigned numbers, too.
             _ => self.signed_words(value),
         }
     }
 
-    /// The second operand: a number, or words.
+    /// Returns the second operand: a constant or words.
     fn second(&mut self, op: BinaryOp, value: Value) -> Result<Vec<Operand<VReg>>, CodegenError> {
         let lanes = usize::from(self.ty(value).lanes);
         if let Some(number) = self.number_of(value) {
@@ -108,7 +108,7 @@ where
         Ok(words.into_iter().map(Operand::Word).collect())
     }
 
-    /// An operation on two words of a lane, where there is such.
+    /// Emits an operation on the words of two lanes. `None` if words do not have the operation.
     pub(super) fn word_result(&mut self, op: BinaryOp, lane: Lane, x: VReg, y: Operand<VReg>) -> Option<VReg> {
         if let Some(op) = word_op(op) {
             return Some(self.two(op, x, y));
@@ -132,7 +132,7 @@ where
         })
     }
 
-    /// An operand in a register.
+    /// Puts an operand into a register.
     pub(super) fn word_of(&mut self, operand: Operand<VReg>) -> VReg {
         match operand {
             Operand::Word(word) => word,
@@ -140,13 +140,13 @@ where
         }
     }
 
-    /// The first if it stands so to the second, else the second.
+    /// Selects the first word if its comparison with the second holds, else the second.
     fn limit(&mut self, op: CompareOp, x: VReg, y: Operand<VReg>) -> VReg {
         let other = self.word_of(y);
         self.choose(Test::words(op, x, y), x, other)
     }
 
-    /// A remainder; by 0 it is 0.
+    /// Computes a remainder; 0 for a divisor of 0.
     fn remainder(&mut self, divide: WordOp, x: VReg, y: Operand<VReg>) -> VReg {
         let divisor = self.word_of(y);
         let quotient = self.two(divide, x, Operand::Word(divisor));
@@ -157,7 +157,7 @@ where
         self.choose(Test::not_zero(divisor), rest, divisor)
     }
 
-    /// On one.
+    /// Lowers an operation on one value.
     pub(super) fn unary(&mut self, op: UnaryOp, a: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         match self.shape(ty) {
@@ -217,7 +217,7 @@ where
         })
     }
 
-    /// Shift by one number.
+    /// Lowers a shift by a constant.
     pub(super) fn shift_lanes(&mut self, op: BinaryOp, a: Value, count: u32) -> Result<Held, CodegenError> {
         let lane = self.ty(a).lane;
         if lane == Lane::I64 {
@@ -230,14 +230,14 @@ where
         Ok(Held::Words(upper(op, lane), held))
     }
 
-    /// Products of words of fixed point, and their divisions.
+    /// Lowers a fixed-point operation on words with a function for two lanes.
     pub(super) fn fixed(&mut self, a: Value, b: Value, f: impl Fn(&mut Self, VReg, VReg) -> VReg) -> Result<Held, CodegenError> {
         let (x, y) = (self.low_words(a)?, self.low_words(b)?);
         let pairs: Vec<_> = x.into_iter().zip(y).collect();
         Ok(Held::Words(Upper::Sign, self.each(&pairs, |s, (x, y)| f(s, x, y))))
     }
 
-    /// gemmlowp's rounding division by a power of two.
+    /// Lowers gemmlowp's rounding division by a power of two.
     pub(super) fn rounding_divide(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
         match self.number_of(b) {
             Some(count) => {

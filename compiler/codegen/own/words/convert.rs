@@ -1,4 +1,4 @@
-//! Conversions.
+//! Lowering of conversions.
 
 use super::held::{Held, Shape, Upper};
 use super::long;
@@ -12,7 +12,7 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// A value as lanes of another type.
+    /// Lowers a conversion to another lane type.
     pub(super) fn convert(&mut self, op: ConvertOp, a: Value, to: Type) -> Result<Held, CodegenError> {
         let from = self.ty(a);
         match op {
@@ -37,7 +37,7 @@ where
         }
     }
 
-    /// Bytes of words as halves of words.
+    /// Widens packed bytes to packed halfwords.
     fn widen_bytes(&mut self, a: Value) -> Result<Held, CodegenError> {
         let Held::Bytes(words) = self.get(a)? else { return self.bug(format_args!("{a} has no bytes")) };
         let halves = words.into_iter().flat_map(|word| {
@@ -47,7 +47,7 @@ where
         Ok(Held::Halves(halves.collect()))
     }
 
-    /// Words, with what is above them as it shall be, as lanes of another type.
+    /// Makes lanes of a wider type from words that are already extended.
     fn wide(&mut self, words: Vec<VReg>, to: Lane, signed: bool) -> Held {
         if to != Lane::I64 {
             return Held::Words(Upper::Sign, words);
@@ -58,7 +58,7 @@ where
         }))
     }
 
-    /// Signed integers in the nearest of fewer bits.
+    /// Narrows signed integers with saturation.
     fn narrow(&mut self, signed: bool, a: Value, to: Lane) -> Result<Held, CodegenError> {
         let bits = 8 * to.bytes();
         let words = if self.ty(a).lane == Lane::I64 {

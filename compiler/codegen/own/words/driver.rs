@@ -1,6 +1,6 @@
-//! Functions of the driver on machines whose registers hold words.
+//! Lowering of the driver's functions on machines with 32-bit registers.
 //!
-//! A value is in one register; above narrow ones are zeros.
+//! A value is in one register. Narrow values are zero-extended.
 
 use super::held::Held;
 use super::ops::{Operand as WordOperand, Ops, Test, WordOp, Words};
@@ -13,22 +13,22 @@ use crate::kernel::{CompareOp as KernelCompareOp, Kernel};
 use cranelift_entity::SecondaryMap;
 use regalloc2::VReg;
 
-/// What functions of the driver want of an instruction set beside what kernels want.
+/// Instruction selection for functions of the driver, in addition to kernels.
 pub trait Driven: Select<Held = Held> {
-    /// How many arguments the C convention has in registers; the others are on the stack.
+    /// Number of arguments in registers in the C convention. The others are on the stack.
     const ARGUMENTS: usize;
 
-    /// to = the address of data or of a function.
+    /// Makes `to = address` of data or of a function, plus an offset.
     fn refer(to: VReg, target: RelocationTarget, offset: u64) -> Self::Inst;
-    /// Passes a word as an argument on the stack, by its number among those.
+    /// Makes an instruction that stores a word as the stack argument with a number.
     fn pass(word: VReg, number: usize) -> Self::Inst;
-    /// Calls with the arguments in registers; the result is defined, wanted or not.
+    /// Makes a call with arguments in registers. It defines the result in any case.
     fn call(result: VReg, callee: Called, arguments: &[VReg]) -> Self::Inst;
-    /// Returns with words.
+    /// Makes a return of words.
     fn leave_with(words: &[VReg]) -> Self::Inst;
 }
 
-/// What a call goes to.
+/// Target of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Called {
     /// A function that a relocation names.
@@ -40,12 +40,12 @@ pub enum Called {
 /// Lowers a verified function of the driver.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the function breaks a rule of its language.
+/// [`CodegenError::Bug`] if the function breaks a rule of its language.
 pub fn lower_driver<S: Driven>(function: &driver::Function, set: S) -> Result<Function<S::Inst>, CodegenError>
 where
     for<'a> Lowering<'a, S>: Words + Entered,
 {
-    // A kernel without statements: the lowering of words knows nothing else.
+    // The lowering of words needs a kernel, so it gets an empty one.
     let nothing = Kernel::default();
     let mut words = Lowering::new(&nothing, set);
     let parameters = words.parameters(function.parameters.len());
@@ -64,9 +64,9 @@ where
     Ok(words.function)
 }
 
-/// How parameters arrive.
+/// Start of a function with parameters.
 pub trait Entered {
-    /// The registers of so many words that C passes.
+    /// Defines registers for a number of word parameters of the C convention.
     fn parameters(&mut self, count: usize) -> Vec<VReg>;
 }
 
@@ -74,9 +74,9 @@ struct Driver<'a, 'f, S: Driven> {
     words: Lowering<'a, S>,
     function: &'f driver::Function,
     values: SecondaryMap<Value, Option<VReg>>,
-    /// Returns; it takes the result of a function that has one.
+    /// The block that returns. Its parameter is the function's result, if it has one.
     exit: Block,
-    /// The most arguments of a call that are on the stack, where there is a call.
+    /// The largest number of stack arguments of a call. `None` without calls.
     passed: Option<usize>,
 }
 
@@ -103,7 +103,7 @@ where
         }
     }
 
-    /// An operand of an operation on words.
+    /// Returns an operand for an operation on words.
     fn operand(&self, operand: Operand, width: Width) -> Result<WordOperand<VReg>, CodegenError> {
         Ok(match operand {
             Operand::Value(value) => WordOperand::Word(self.value(value)?),
@@ -111,7 +111,7 @@ where
         })
     }
 
-    /// An operand in a register.
+    /// Puts an operand into a register.
     fn register(&mut self, operand: Operand, width: Width) -> Result<VReg, CodegenError> {
         Ok(match self.operand(operand, width)? {
             WordOperand::Word(register) => register,
@@ -119,7 +119,7 @@ where
         })
     }
 
-    /// The width of two operands.
+    /// Returns the common width of two operands: a word if both are constants.
     fn common(&self, a: Operand, b: Operand) -> Width {
         match (a, b) {
             (Operand::Value(value), _) | (_, Operand::Value(value)) => self.function.widths[value],
@@ -140,7 +140,7 @@ where
         operands.iter().zip(values).map(|(&operand, &value)| self.register(operand, self.function.widths[value])).collect()
     }
 
-    /// Values that a block takes.
+    /// Adds block parameters for values.
     fn params(&mut self, block: Block, values: &[Value]) {
         for &value in values {
             let register = self.words.scalar();
@@ -149,7 +149,7 @@ where
         }
     }
 
-    /// A region, and how it ends: in the block that goes on with what it yields for `results`, or in the exit.
+    /// Lowers a region. It ends with a jump to `after` with its yields for `results`, or to the exit.
     fn arm(&mut self, region: &Region, results: &[Value], after: Option<Block>) -> Result<(), CodegenError> {
         region.statements.iter().try_for_each(|statement| self.statement(statement))?;
         match (&region.end, after) {
@@ -227,7 +227,7 @@ where
         Ok(())
     }
 
-    /// Leaves with a status if a word is not 0.
+    /// Leaves the function with a status if a word is not 0.
     fn leave_if(&mut self, truth: VReg, status: Operand) -> Result<(), CodegenError> {
         let [fail, next] = [(); 2].map(|()| self.words.function.block());
         self.branch(truth, [fail, next]);
@@ -238,7 +238,7 @@ where
         Ok(())
     }
 
-    /// The address of a byte after a pointer, for an access of some bytes.
+    /// Makes the address at an offset from a pointer that is legal for an access.
     fn address(&mut self, base: VReg, offset: i32, bytes: u32) -> Address {
         let near = Address { base: Base::Register(base), index: None, displacement: offset };
         if S::legal(near, Access::one(bytes)) {
@@ -266,7 +266,7 @@ where
         Ok(())
     }
 
-    /// An instruction that only has a value.
+    /// Lowers an instruction with one value and no other effect.
     fn compute(&mut self, inst: &Inst) -> Result<VReg, CodegenError> {
         Ok(match inst {
             Inst::Data { data, offset } => self.refer(RelocationTarget::Data(*data), *offset),
@@ -337,7 +337,7 @@ where
 
     fn test(&mut self, op: CompareOp, a: Operand, b: Operand) -> Result<Test<VReg>, CodegenError> {
         let width = self.common(a, b);
-        // What is greater stands second.
+        // The larger operand comes second.
         let (op, a, b) = match op {
             CompareOp::Equal => (KernelCompareOp::Equal, a, b),
             CompareOp::NotEqual => (KernelCompareOp::NotEqual, a, b),
@@ -368,7 +368,7 @@ where
     }
 }
 
-/// Bytes of memory of a width.
+/// Returns the bytes in memory that loads and stores of a width access.
 fn bytes(width: Width) -> u32 {
     match width {
         Width::Byte => 1,

@@ -1,22 +1,22 @@
-//! Values that stay packed: halves and bytes that are only factors of dot products, which instructions take from words, or that are stored again.
+//! Values that stay packed in words: halfwords and bytes that are only factors of dot products, or that are stored again.
 
 use crate::kernel::{ConvertOp, DotOp, Inst, Kernel, Lane, Statement, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
-/// What becomes of a value.
+/// Use of a value.
 enum Use {
-    /// Products, and stores.
+    /// A factor of a dot product, or a stored value.
     Factor,
-    /// Lanes of another value.
+    /// Lanes that are copied to another value.
     Moved(Value),
-    /// Bytes become halves.
+    /// Bytes that are widened to halfwords of another value.
     Widened(Value),
-    /// Anything else.
+    /// Any other use.
     Other,
 }
 
-/// Values with lanes of 16 bits, and of bytes, which nothing but dot products and stores use, perhaps as halves with their signs.
+/// Returns the values with lanes of 8 or 16 bits that only dot products and stores use, directly, widened or in another order.
 pub fn factors(kernel: &Kernel) -> EntitySet<Value> {
     let mut uses: FxHashMap<Value, Vec<Use>> = FxHashMap::default();
     for region in kernel.regions() {

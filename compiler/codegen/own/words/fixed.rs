@@ -1,9 +1,9 @@
-//! Fixed-point products and divisions of words.
+//! Fixed-point products and divisions of words, as sequences of instructions.
 
 use super::ops::{Operand, Ops, Test, WordOp};
 use crate::kernel::CompareOp;
 
-/// gemmlowp's saturating rounding doubling high product.
+/// Computes gemmlowp's rounding doubling high product, with or without saturation.
 pub fn doubling_high_product<O: Ops>(ops: &mut O, a: O::Word, b: O::Word, saturates: bool) -> O::Word {
     let product = ops.long_product(true, a, b);
     let half = [ops.word(1 << 30), ops.word(0)];
@@ -14,12 +14,12 @@ pub fn doubling_high_product<O: Ops>(ops: &mut O, a: O::Word, b: O::Word, satura
     if !saturates {
         return result;
     }
-    // Only the one product that does not fit gives the smallest number.
+    // Only the one product that overflows gives the smallest number.
     let (smallest, largest) = (ops.word(i32::MIN), ops.word(i32::MAX));
     ops.choose(Test::words(CompareOp::Equal, result, Operand::Word(smallest)), largest, result)
 }
 
-/// a / 2ᵇ to the nearest, ties away from zero, for a number b.
+/// Computes a / 2ᵇ for a constant b, rounded to nearest with ties away from zero.
 pub fn rounding_divide<O: Ops>(ops: &mut O, a: O::Word, count: u32) -> O::Word {
     if count == 0 {
         return a;
@@ -27,14 +27,14 @@ pub fn rounding_divide<O: Ops>(ops: &mut O, a: O::Word, count: u32) -> O::Word {
     let rest = ops.shift(WordOp::Left, a, 32 - count);
     let rest = ops.shift(WordOp::Right, rest, 32 - count);
     let half = ops.word((((1u32 << count) - 1) >> 1) as i32);
-    // Half, or one more for negative numbers.
+    // The threshold is a half, plus one for negative numbers.
     let threshold = ops.with_shifted(WordOp::Sub, half, a, 31);
     let quotient = ops.shift(WordOp::RightSigned, a, count);
     let next = ops.two(WordOp::Add, quotient, Operand::Number(1));
     ops.choose(Test::words(CompareOp::Greater, rest, Operand::Word(threshold)), next, quotient)
 }
 
-/// The same for a word b below 32.
+/// Computes a / 2ᵇ for a word b below 32, rounded to nearest with ties away from zero.
 pub fn rounding_divide_by<O: Ops>(ops: &mut O, a: O::Word, count: O::Word) -> O::Word {
     let one = ops.word(1);
     let power = ops.two(WordOp::Left, one, Operand::Word(count));

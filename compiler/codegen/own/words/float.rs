@@ -1,4 +1,5 @@
-//! Binary32 where it has registers and instructions of its own: sums, products, conversions and fused products. The rest is comparisons.
+//! Lowering of binary32 on machines with floating-point registers. Instructions exist for arithmetic, conversions and fused products. Other operations
+//! are made of these and comparisons.
 
 use super::held::{Held, Upper};
 use super::ops::{Operand, Ops, Test, WordOp, Words};
@@ -7,7 +8,7 @@ use crate::codegen::own::{Lowering, Select};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, Rounding, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
-/// The bits of 2²³, from which on every number is whole.
+/// The bits of 2²³. Every larger number is an integer.
 const WHOLE: i32 = 0x4B00_0000;
 /// The bits of 1.
 const ONE: i32 = 0x3F80_0000;
@@ -20,7 +21,7 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// Two values combined.
+    /// Lowers an operation on two values.
     pub(super) fn float_binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let lanes: Vec<_> = self.floats(a)?.into_iter().zip(self.floats(b)?).collect();
         let floats: Result<Vec<VReg>, CodegenError> = lanes.into_iter().map(|(x, y)| self.float_result(op, x, y)).collect();
@@ -39,11 +40,11 @@ where
         })
     }
 
-    /// IEEE's smaller or larger of two: −0 is below 0; a NaN wins or loses.
+    /// Computes IEEE's minimum or maximum: −0 is less than 0. With `propagates`, a NaN operand gives a NaN, else the other operand.
     fn limit_floats(&mut self, smaller: bool, propagates: bool, x: VReg, y: VReg) -> Result<VReg, CodegenError> {
         let [low, high] = if smaller { [x, y] } else { [y, x] };
         let other = self.choose_float(test(CompareOp::Less, low, high), x, y);
-        // Equal ones differ in the sign of zeros at most.
+        // Equal numbers can only differ in the sign of zero.
         let (a, b) = (self.word_of_float(x), self.word_of_float(y));
         let signs = self.two(if smaller { WordOp::Or } else { WordOp::And }, a, Operand::Word(b));
         let signs = self.float_of_word(signs);
@@ -57,7 +58,7 @@ where
         Ok(self.choose_float(test(CompareOp::NotEqual, y, y), x, found))
     }
 
-    /// On one.
+    /// Lowers an operation on one value.
     pub(super) fn float_unary(&mut self, op: UnaryOp, a: Value) -> Result<Held, CodegenError> {
         let lanes = self.floats(a)?;
         let floats: Result<Vec<VReg>, CodegenError> = lanes.into_iter().map(|x| self.rounded(op, x)).collect();
@@ -82,25 +83,25 @@ where
             UnaryOp::Floor => self.stepped(BinaryOp::Sub, test(CompareOp::Less, x, whole), whole)?,
             UnaryOp::Ceil => {
                 let next = self.stepped(BinaryOp::Add, test(CompareOp::Less, whole, x), whole)?;
-                // −0 where a negative number goes up to zero.
+                // A negative number that is rounded up to zero gives −0.
                 self.with_sign_of(next, x)
             }
             _ => whole,
         };
-        // NaN is not less either.
+        // A NaN is not less than the limit, so it takes this value, too.
         let quiet = self.float_two(BinaryOp::Add, x, x)?;
         let far = self.choose_float(test(CompareOp::NotEqual, x, x), quiet, x);
         Ok(self.choose_float(test(CompareOp::Less, magnitude, limit), whole, far))
     }
 
-    /// A whole number, or the one beside it if a test holds.
+    /// Adds or subtracts 1 if a test holds.
     fn stepped(&mut self, op: BinaryOp, test: Test<VReg>, whole: VReg) -> Result<VReg, CodegenError> {
         let one = self.float_number(ONE);
         let next = self.float_two(op, whole, one)?;
         Ok(self.choose_float(test, next, whole))
     }
 
-    /// A number that has no sign, or this one, with the sign of another.
+    /// Copies the sign of `x` to a number that is not negative, or that has this sign already.
     fn with_sign_of(&mut self, magnitude: VReg, x: VReg) -> VReg {
         let (bits, sign) = (self.word_of_float(magnitude), self.word_of_float(x));
         let sign = self.two(WordOp::And, sign, Operand::Number(i32::MIN));
@@ -113,7 +114,7 @@ where
         self.float_of_word(word)
     }
 
-    /// a × b + c.
+    /// Computes a × b + c, rounded once.
     pub(super) fn fused(&mut self, [a, b, c]: [Value; 3], rounding: Rounding) -> Result<Held, CodegenError> {
         if rounding == Rounding::TowardZero || self.ty(a).lane == Lane::F64 || !self.has_floats() {
             return self.unsupported("such a fused product on this CPU level");
@@ -122,7 +123,7 @@ where
         Ok(Held::Floats((0..a.len()).map(|i| self.float_fused(c[i], a[i], b[i])).collect()))
     }
 
-    /// Conversions between binary32 and integers, or binary16.
+    /// Lowers a conversion between binary32 and integers, or binary16.
     pub(super) fn float_conversion(&mut self, op: ConvertOp, a: Value, to: Type) -> Result<Held, CodegenError> {
         let lanes = match op {
             ConvertOp::SignedToFloat => self.signed_words(a)?,
@@ -142,7 +143,7 @@ where
         })
     }
 
-    /// An unsigned number in the nearest of some bits.
+    /// Limits an unsigned number to a number of bits.
     pub(super) fn at_most(&mut self, word: VReg, bits: u32) -> VReg {
         let most = (1 << bits) - 1;
         let limit = self.word(most);

@@ -1,4 +1,4 @@
-//! Functions of [`crate::codegen::support`] as code, and loops in it.
+//! Lowering of the functions of [`crate::codegen::support`], and their loops.
 
 use super::driver::{Driven, Entered};
 use super::held::Held;
@@ -9,7 +9,7 @@ use crate::codegen::support::Support;
 use crate::kernel::Kernel;
 use regalloc2::VReg;
 
-/// Lowers a function.
+/// Lowers a support function.
 pub fn lower_support<S: Driven>(what: Support, set: S) -> Function<S::Inst>
 where
     for<'a> Lowering<'a, S>: Words + Entered,
@@ -26,7 +26,7 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// A loop that runs a number of times over some words.
+    /// Emits a loop with a constant number of rounds. `state` are the words that it carries.
     pub fn repeat_words<const N: usize>(
         &mut self,
         count: i32,

@@ -1,4 +1,4 @@
-//! What kernel values are held in.
+//! Registers that hold kernel values.
 
 use super::ops::{Half, Ops, Test, WordOp, Words};
 use crate::codegen::CodegenError;
@@ -6,47 +6,47 @@ use crate::codegen::own::{Lowering, Select};
 use crate::kernel::{Lane, Type, Value};
 use regalloc2::{RegClass, VReg};
 
-/// What a register has above a lane that is narrower than a word.
+/// The upper bits of a register with a lane narrower than a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Upper {
-    /// The sign of the lane, in all of its bits. So it is between rounds of a loop.
+    /// Copies of the lane's sign. Values that edges pass always have this form.
     Sign,
     /// Zeros.
     Zeros,
-    /// Anything.
+    /// Undefined bits.
     Any,
 }
 
-/// What a value is held in: its lanes in order.
+/// The registers of a value, with its lanes in order.
 #[derive(Clone, Debug)]
 pub enum Held {
-    /// Lanes of up to 32 bits, a register each. Masks are 0 or 1.
+    /// Lanes of up to 32 bits, one register each. Masks are 0 or 1.
     Words(Upper, Vec<VReg>),
-    /// Lanes of 64 bits, the low half first.
+    /// Lanes of 64 bits in two registers, low half first.
     Pairs(Vec<[VReg; 2]>),
-    /// Lanes of binary32 in registers of their own.
+    /// Lanes of binary32 in floating-point registers.
     Floats(Vec<VReg>),
-    /// Lanes of 16 bits that are halves of words.
+    /// Lanes of 16 bits, packed in words.
     Halves(Vec<Half>),
-    /// Bytes, four in a word.
+    /// Bytes, packed four in a word.
     Bytes(Vec<VReg>),
-    /// Masks of which no register is made yet.
+    /// Mask lanes that are not computed in registers yet.
     Tests(Vec<Test<VReg>>),
 }
 
-/// How lanes are held.
+/// Form of a value in registers that edges pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// See [`Held::Words`].
+    /// The form of [`Held::Words`].
     Words,
-    /// See [`Held::Pairs`].
+    /// The form of [`Held::Pairs`].
     Pairs,
-    /// See [`Held::Floats`].
+    /// The form of [`Held::Floats`].
     Floats,
 }
 
 impl Shape {
-    /// Of a type, on a machine with or without registers for binary32.
+    /// Returns the form of a type, on a machine with or without floating-point registers.
     pub fn of(ty: Type, has_floats: bool) -> Self {
         match ty.lane {
             Lane::I64 | Lane::F64 => Self::Pairs,
@@ -55,7 +55,7 @@ impl Shape {
         }
     }
 
-    /// The class and the number of the registers of some lanes.
+    /// Returns the classes of the registers of a number of lanes.
     pub fn classes(self, lanes: u16) -> Vec<RegClass> {
         let lanes = usize::from(lanes);
         match self {
@@ -65,7 +65,7 @@ impl Shape {
         }
     }
 
-    /// What registers of [`Shape::classes`] hold.
+    /// Makes a held value of registers of [`Shape::classes`].
     pub fn held(self, registers: Vec<VReg>) -> Held {
         match self {
             Self::Words => Held::Words(Upper::Sign, registers),
@@ -76,12 +76,12 @@ impl Shape {
 }
 
 impl Held {
-    /// One word.
+    /// Makes a scalar in a word.
     pub fn word(register: VReg) -> Self {
         Self::Words(Upper::Sign, vec![register])
     }
 
-    /// The register of a scalar in a word.
+    /// Returns the register of a scalar in a word. `None` for other values.
     pub fn single(&self) -> Option<VReg> {
         match self {
             Self::Words(_, words) if words.len() == 1 => Some(words[0]),
@@ -89,14 +89,14 @@ impl Held {
         }
     }
 
-    /// Some of its lanes, by their numbers.
+    /// Returns the lanes with given numbers.
     pub fn pick(&self, lanes: impl Iterator<Item = usize>) -> Self {
         match self {
             Self::Words(upper, words) => Self::Words(*upper, lanes.map(|lane| words[lane]).collect()),
             Self::Pairs(pairs) => Self::Pairs(lanes.map(|lane| pairs[lane]).collect()),
             Self::Floats(floats) => Self::Floats(lanes.map(|lane| floats[lane]).collect()),
             Self::Halves(halves) => Self::Halves(lanes.map(|lane| halves[lane]).collect()),
-            // Bytes are moved by whole words alone.
+            // Bytes only move as whole words.
             Self::Bytes(words) => Self::Bytes(lanes.step_by(4).map(|lane| words[lane / 4]).collect()),
             Self::Tests(tests) => Self::Tests(lanes.map(|lane| tests[lane]).collect()),
         }
@@ -107,12 +107,12 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// How values of a type are held.
+    /// Returns the form of a type.
     pub(super) fn shape(&self, ty: Type) -> Shape {
         Shape::of(ty, self.has_floats())
     }
 
-    /// The bits above narrow lanes become their signs.
+    /// Returns the words of a held value, with narrow lanes sign-extended.
     pub(super) fn with_signs(&mut self, lane: Lane, held: Held) -> Vec<VReg> {
         match held {
             Held::Words(upper, words) if upper != Upper::Sign && lane.bytes() < 4 => self.extended(lane, &words, true),
@@ -121,7 +121,7 @@ where
         }
     }
 
-    /// The bits above narrow lanes become zeros.
+    /// Returns the words of a held value, with narrow lanes zero-extended.
     pub(super) fn with_zeros(&mut self, lane: Lane, held: Held) -> Vec<VReg> {
         match held {
             Held::Words(upper, words) if upper != Upper::Zeros && lane.bytes() < 4 => self.extended(lane, &words, false),
@@ -137,7 +137,7 @@ where
         self.each(words, |s, word| s.extend(word, 8 * lane.bytes(), signed))
     }
 
-    /// A function of each lane; lanes that are one register have one result.
+    /// Computes a function of each lane. Equal neighbouring lanes share a result.
     pub(super) fn each<W: Copy + PartialEq, R: Copy>(&mut self, lanes: &[W], mut f: impl FnMut(&mut Self, W) -> R) -> Vec<R> {
         let mut done: Option<(W, R)> = None;
         let result = |&lane: &W| match done {
@@ -151,7 +151,7 @@ where
         lanes.iter().map(result).collect()
     }
 
-    /// All registers of a value, in order. Those of binary32 are as they are.
+    /// Returns all registers of a value, in order. Packed lanes and tests become words; floats stay in floating-point registers.
     pub(super) fn all_words(&mut self, held: Held) -> Vec<VReg> {
         match held {
             Held::Words(_, words) | Held::Floats(words) => words,
@@ -165,13 +165,13 @@ where
         }
     }
 
-    /// A byte of a word, with its sign.
+    /// Extracts a byte of a word, sign-extended. `at` is its lowest bit.
     fn byte_of(&mut self, word: VReg, at: u32) -> VReg {
         let lowest = self.shift(WordOp::Right, word, at);
         self.extend(lowest, 8, true)
     }
 
-    /// The lanes of 16 bits of a value, as halves of words.
+    /// Returns the 16-bit lanes of a value as halves of words.
     pub(super) fn halves(&mut self, value: Value) -> Result<Vec<Half>, CodegenError> {
         Ok(match self.get(value)? {
             Held::Halves(halves) => halves,
@@ -179,19 +179,19 @@ where
         })
     }
 
-    /// The words of a value of lanes of up to 32 bits that count as signed numbers.
+    /// Returns the words of a value with lanes of up to 32 bits, sign-extended.
     pub(super) fn signed_words(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
         let held = self.get(value)?;
         Ok(self.with_signs(self.ty(value).lane, held))
     }
 
-    /// The same as unsigned numbers.
+    /// Returns the words of a value with lanes of up to 32 bits, zero-extended.
     pub(super) fn unsigned_words(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
         let held = self.get(value)?;
         Ok(self.with_zeros(self.ty(value).lane, held))
     }
 
-    /// The words of a value, whatever is above its lanes.
+    /// Returns the words of a value with undefined bits above its lanes. A 64-bit lane gives its low half.
     pub(super) fn low_words(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
         Ok(match self.get(value)? {
             Held::Pairs(pairs) => pairs.into_iter().map(|[low, _]| low).collect(),
@@ -199,7 +199,7 @@ where
         })
     }
 
-    /// The pairs of a value with lanes of 64 bits.
+    /// Returns the pairs of a value with lanes of 64 bits.
     pub(super) fn pairs(&mut self, value: Value) -> Result<Vec<[VReg; 2]>, CodegenError> {
         match self.get(value)? {
             Held::Pairs(pairs) => Ok(pairs),
@@ -207,7 +207,7 @@ where
         }
     }
 
-    /// The registers of a binary32 value.
+    /// Returns the floating-point registers of a binary32 value.
     pub(super) fn floats(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
         match self.get(value)? {
             Held::Floats(floats) => Ok(floats),
@@ -215,7 +215,7 @@ where
         }
     }
 
-    /// The number that all lanes of an integer value are, with its sign.
+    /// Returns the constant of all lanes of an integer value, as a signed number. `None` if it is not constant.
     pub(super) fn number_of(&self, value: Value) -> Option<i32> {
         let lane = self.ty(value).lane;
         let bits = *self.constants.get(&value).filter(|_| matches!(lane, Lane::I8 | Lane::I16 | Lane::I32))?;
@@ -223,7 +223,7 @@ where
         Some((bits as i32) << unused >> unused)
     }
 
-    /// A constant.
+    /// Lowers a constant with equal lanes.
     pub fn constant_words(&mut self, ty: Type, bits: u64) -> Held {
         let lanes = usize::from(ty.lanes);
         match self.shape(ty) {
@@ -245,7 +245,7 @@ where
         }
     }
 
-    /// A value in the registers in which edges hand it on.
+    /// Moves a value to registers in which an edge can pass it.
     pub fn handed_on(&mut self, ty: Type, held: Held) -> Vec<VReg> {
         match held {
             Held::Words(..) if ty.lane.is_integer() => self.with_signs(ty.lane, held),

@@ -1,12 +1,12 @@
-//! Integers of 64 bits in two words, the low half first.
+//! Arithmetic of 64-bit integers in two words, low half first.
 
 use super::ops::{Operand, Ops, Test, WordOp};
 use crate::kernel::{BinaryOp, CompareOp, UnaryOp};
 
-/// Two halves of 64 bits.
+/// The halves of a 64-bit number, low half first.
 type Pair<O> = [<O as Ops>::Word; 2];
 
-/// An operation on two, where it needs no more than a few instructions.
+/// Computes an operation on two numbers. `None` for operations that take more than a few instructions, such as divisions.
 pub fn binary<O: Ops>(ops: &mut O, op: BinaryOp, a: Pair<O>, b: Pair<O>) -> Option<Pair<O>> {
     Some(match op {
         BinaryOp::Add | BinaryOp::SignedAddInRange => ops.long_sum(false, a, b),
@@ -34,18 +34,18 @@ fn product<O: Ops>(ops: &mut O, a: Pair<O>, b: Pair<O>) -> Pair<O> {
     [low, ops.add_product(false, high, a[1], b[0])]
 }
 
-/// The first of two if one number is less than another, else the second.
+/// Selects `yes` if `less` is less than `than`, else `no`.
 fn limit<O: Ops>(ops: &mut O, signed: bool, [less, than]: [Pair<O>; 2], [yes, no]: [Pair<O>; 2]) -> Pair<O> {
     let truth = ops.long_less(signed, less, than);
     choose(ops, truth, yes, no)
 }
 
-/// One of two, by a word that is 1 or 0.
+/// Selects one of two numbers by a word that is 1 or 0.
 pub fn choose<O: Ops>(ops: &mut O, truth: O::Word, yes: Pair<O>, no: Pair<O>) -> Pair<O> {
     [0, 1].map(|half| ops.choose(Test::not_zero(truth), yes[half], no[half]))
 }
 
-/// An operation on one.
+/// Computes an operation on one number. `None` for operations that integers do not have.
 pub fn unary<O: Ops>(ops: &mut O, op: UnaryOp, a: Pair<O>) -> Option<Pair<O>> {
     Some(match op {
         UnaryOp::Neg => {
@@ -71,7 +71,7 @@ pub fn unary<O: Ops>(ops: &mut O, op: UnaryOp, a: Pair<O>) -> Option<Pair<O>> {
     })
 }
 
-/// Shift by a number below 64.
+/// Shifts by a constant below 64.
 pub fn shift<O: Ops>(ops: &mut O, op: BinaryOp, [low, high]: Pair<O>, count: u32) -> Pair<O> {
     let right = if op == BinaryOp::ShiftRightSigned { WordOp::RightSigned } else { WordOp::Right };
     match (op, count) {
@@ -94,20 +94,20 @@ pub fn shift<O: Ops>(ops: &mut O, op: BinaryOp, [low, high]: Pair<O>, count: u32
     }
 }
 
-/// Shift by a word below 64.
+/// Shifts by a word below 64.
 fn shift_by<O: Ops>(ops: &mut O, op: BinaryOp, a: Pair<O>, count: O::Word) -> Pair<O> {
     let far = ops.two(WordOp::And, count, Operand::Number(32));
     let near = ops.two(WordOp::And, count, Operand::Number(31));
     let rest = ops.two(WordOp::Xor, near, Operand::Number(31));
     let by = |ops: &mut O, op, word, count| ops.two(op, word, Operand::Word(count));
-    // The half that bits leave, and the one that they come to.
+    // The half that bits leave (`from`), and the half that they enter (`to`).
     let (from, to, out, back, filled) = match op {
         BinaryOp::ShiftLeft => (a[0], a[1], WordOp::Left, WordOp::Right, WordOp::Left),
         BinaryOp::ShiftRightSigned => (a[1], a[0], WordOp::Right, WordOp::Left, WordOp::RightSigned),
         _ => (a[1], a[0], WordOp::Right, WordOp::Left, WordOp::Right),
     };
     let moved = by(ops, out, to, near);
-    // By 32 less the count, in two steps of less than 32 each.
+    // The opposite shift by 32 minus the count takes two steps, because a shift by 32 is not possible.
     let over = ops.shift(back, from, 1);
     let over = by(ops, back, over, rest);
     let met = ops.two(WordOp::Or, moved, Operand::Word(over));
@@ -118,7 +118,7 @@ fn shift_by<O: Ops>(ops: &mut O, op: BinaryOp, a: Pair<O>, count: O::Word) -> Pa
     if op == BinaryOp::ShiftLeft { [from, to] } else { [to, from] }
 }
 
-/// 1 if a stands so to b, else 0.
+/// Returns 1 if a comparison of a and b holds, else 0.
 pub fn compare<O: Ops>(ops: &mut O, op: CompareOp, a: Pair<O>, b: Pair<O>) -> O::Word {
     let negated = |ops: &mut O, truth| ops.two(WordOp::Xor, truth, Operand::Number(1));
     match op {
@@ -145,7 +145,7 @@ pub fn compare<O: Ops>(ops: &mut O, op: CompareOp, a: Pair<O>, b: Pair<O>) -> O:
     }
 }
 
-/// A signed number in the nearest word, signed or unsigned.
+/// Narrows a signed number to a signed or unsigned word, with saturation.
 pub fn narrow<O: Ops>(ops: &mut O, signed: bool, [low, high]: Pair<O>) -> O::Word {
     if signed {
         let sign = ops.shift(WordOp::RightSigned, high, 31);

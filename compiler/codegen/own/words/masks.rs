@@ -1,4 +1,4 @@
-//! Comparisons, and what is chosen by them. A comparison has no register of its own until something wants one.
+//! Lowering of comparisons and selections. A comparison is computed in a register only if a use requires that.
 
 use super::held::{Held, Shape, Upper};
 use super::long;
@@ -12,7 +12,7 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// A comparison, lane by lane.
+    /// Lowers a comparison, lane by lane.
     pub(super) fn compare(&mut self, op: CompareOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         match self.shape(ty) {
@@ -27,7 +27,7 @@ where
                 Ok(Held::Tests(lanes.map(|(a, b)| Test { op, floats: true, a, b: Operand::Word(b) }).collect()))
             }
             Shape::Words => {
-                // Signs keep the order of unsigned numbers, too.
+                // Sign extension keeps the order of unsigned numbers, too.
                 let x = self.signed_words(a)?;
                 let y: Vec<Operand<VReg>> = match self.number_of(b) {
                     Some(number) => vec![Operand::Number(number); x.len()],
@@ -38,7 +38,7 @@ where
         }
     }
 
-    /// The tests of a mask's lanes.
+    /// Returns a test for each lane of a mask.
     fn tests(&mut self, mask: Value) -> Result<Vec<Test<VReg>>, CodegenError> {
         Ok(match self.get(mask)? {
             Held::Tests(tests) => tests,
@@ -46,7 +46,7 @@ where
         })
     }
 
-    /// The test of a condition.
+    /// Returns the test of a scalar condition.
     pub fn condition(&mut self, mask: Value) -> Result<Test<VReg>, CodegenError> {
         match self.tests(mask)?[..] {
             [test] => Ok(test),
@@ -54,7 +54,7 @@ where
         }
     }
 
-    /// mask ? a : b.
+    /// Lowers `mask ? a : b`, lane by lane.
     pub(super) fn select(&mut self, mask: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         let tests = self.tests(mask)?;
         let ty = self.ty(a);
@@ -78,7 +78,7 @@ where
         }
     }
 
-    /// An integer for each lane of a mask: 0 or 1.
+    /// Converts each lane of a mask to an integer, 0 or 1.
     pub(super) fn integers_of_mask(&mut self, a: Value, to: Lane) -> Result<Held, CodegenError> {
         let words = self.low_words(a)?;
         if to != Lane::I64 {
@@ -87,7 +87,7 @@ where
         Ok(Held::Pairs(self.each(&words, |s, word| [word, s.word(0)])))
     }
 
-    /// Whether it is an operation that masks have.
+    /// Lowers an operation on two masks.
     pub(super) fn of_masks(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let op = match op {
             BinaryOp::And => WordOp::And,

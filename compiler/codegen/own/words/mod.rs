@@ -1,5 +1,5 @@
-//! Kernels on machines whose registers hold words of 32 bits: each lane in a register, 64 bits in two. An instruction set gives the
-//! operations on words ([`Ops`]), loads and stores ([`Words`]); what the instructions of kernels are made of is here.
+//! Lowering for machines with 32-bit registers: each lane is in one register, a 64-bit lane in two. An instruction set provides operations on words
+//! ([`Ops`]), and loads, stores and floats ([`Words`]). This folder lowers kernel instructions to these.
 
 mod arithmetic;
 mod convert;

@@ -1,4 +1,4 @@
-//! Lanes in another order, lanes joined and lanes summed.
+//! Lowering of permutations of lanes, dot products and horizontal reductions.
 
 use super::held::{Held, Shape, Upper};
 use super::long;
@@ -12,7 +12,7 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// The lanes of a, then those of b.
+    /// Joins the lanes of a and the lanes of b.
     pub(super) fn join(&mut self, a: Value, b: Value) -> Result<Held, CodegenError> {
         let lane = self.ty(a).lane;
         let (a, b) = (self.get(a)?, self.get(b)?);
@@ -27,18 +27,18 @@ where
         })
     }
 
-    /// Lanes picked from those of two values.
+    /// Picks lanes of two joined values.
     pub(super) fn shuffle(&mut self, a: Value, b: Value, lanes: &[u16]) -> Result<Held, CodegenError> {
         let both = self.join(a, b)?;
         Ok(both.pick(lanes.iter().map(|&lane| usize::from(lane))))
     }
 
-    /// Some lanes of a value.
+    /// Picks lanes of a value.
     pub(super) fn lanes(&mut self, a: Value, lanes: impl Iterator<Item = usize>) -> Result<Held, CodegenError> {
         Ok(self.get(a)?.pick(lanes))
     }
 
-    /// acc + products of groups of lanes.
+    /// Adds products of groups of lanes to an accumulator.
     pub(super) fn dot(&mut self, op: DotOp, sum: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         let sums = self.low_words(sum)?;
         if let (DotOp::Signed8, Held::Bytes(x), Held::Bytes(y)) = (op, self.get(a)?, self.get(b)?) {
@@ -67,7 +67,7 @@ where
         Ok(Held::Words(Upper::Sign, words.collect()))
     }
 
-    /// A sum and four products of bytes: of the even ones, then of the odd ones.
+    /// Adds four products of bytes to a sum: the even bytes, then the odd bytes.
     fn products_of_bytes(&mut self, sum: VReg, x: VReg, y: VReg) -> VReg {
         let [x_even, x_odd] = self.widened_bytes(x);
         let [y_even, y_odd] = self.widened_bytes(y);
@@ -75,7 +75,7 @@ where
         self.add_both_products(even, x_odd, y_odd)
     }
 
-    /// A sum and two products of halves.
+    /// Adds two products of halfwords to a sum.
     fn products_of_halves(&mut self, sum: VReg, x: &[Half], y: &[Half]) -> VReg {
         let is_word = |pair: &[Half]| pair[0].word == pair[1].word && !pair[0].upper && pair[1].upper;
         if is_word(x) && is_word(y) {
@@ -84,7 +84,7 @@ where
         x.iter().zip(y).fold(sum, |sum, (&x, &y)| self.add_half_product(sum, x, y))
     }
 
-    /// All lanes to one: by halves.
+    /// Reduces all lanes to one, half by half.
     pub(super) fn horizontal(&mut self, op: HorizontalOp, a: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         let two = op.of_two(ty.lane.is_float());
@@ -113,7 +113,7 @@ where
     }
 }
 
-/// Lane i with lane i + n/2, until one is left.
+/// Combines lane i with lane i + n/2, until one lane is left.
 fn by_halves<W: Copy>(mut lanes: Vec<W>, mut f: impl FnMut(W, W) -> Result<W, CodegenError>) -> Result<W, CodegenError> {
     while lanes.len() > 1 {
         let high = lanes.split_off(lanes.len() / 2);
@@ -122,7 +122,7 @@ fn by_halves<W: Copy>(mut lanes: Vec<W>, mut f: impl FnMut(W, W) -> Result<W, Co
     lanes.pop().ok_or_else(|| CodegenError::Bug("a vector without lanes".into()))
 }
 
-/// A register's lane, repeated.
+/// Repeats the first lane of a value.
 pub(super) fn repeated(held: &Held, lanes: u16) -> Held {
     held.pick(std::iter::repeat_n(0, usize::from(lanes)))
 }

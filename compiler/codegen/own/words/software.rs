@@ -1,4 +1,4 @@
-//! Lanes of floats without instructions, and divisions of 64 bits, by functions of the object ([`crate::codegen::support`]).
+//! Lowering to calls of support functions ([`crate::codegen::support`]): floats without instructions, and 64-bit divisions.
 
 use super::held::{Held, Upper};
 use super::long;
@@ -9,15 +9,15 @@ use crate::codegen::support::{FloatOp, Format, LongOp, Support};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
-/// The bits of a lane, in words, the low one first.
+/// The bits of a lane in words, low word first.
 type Bits = Vec<VReg>;
 
-/// The format of a lane of floats.
+/// Returns the format of a float lane.
 fn format_of(lane: Lane) -> Format {
     if lane == Lane::F64 { Format::Double } else { Format::Single }
 }
 
-/// The function that divides lanes of 64 bits.
+/// Returns the support function of a 64-bit division or remainder. `None` for other operations.
 pub(super) fn long_division(op: BinaryOp) -> Option<Support> {
     Some(Support::Long(match op {
         BinaryOp::SignedDiv => LongOp::DivideSigned,
@@ -32,12 +32,12 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// Whether functions compute with lanes of a type.
+    /// Tests whether support functions compute operations on a lane type.
     pub(super) fn is_soft(&self, lane: Lane) -> bool {
         lane == Lane::F64 || lane == Lane::F32 && !self.has_floats()
     }
 
-    /// The bits of each lane of floats.
+    /// Returns the bits of each float lane.
     fn float_lanes(&mut self, value: Value) -> Result<Vec<Bits>, CodegenError> {
         Ok(match self.get(value)? {
             Held::Pairs(pairs) => pairs.into_iter().map(|pair| pair.to_vec()).collect(),
@@ -46,7 +46,7 @@ where
         })
     }
 
-    /// Lanes of floats from their bits.
+    /// Makes a held value of the bits of float lanes.
     fn held_floats(&mut self, lane: Lane, lanes: Vec<Bits>) -> Held {
         if lane == Lane::F64 {
             return Held::Pairs(lanes.into_iter().map(|words| [words[0], words[1]]).collect());
@@ -62,7 +62,7 @@ where
         self.support(Support::Float(format, op), &arguments.iter().copied().flatten().copied().collect::<Vec<_>>())
     }
 
-    /// The word with the sign.
+    /// Returns the number of the word with the sign.
     fn sign_word(format: Format) -> usize {
         format.words() - 1
     }
@@ -77,7 +77,7 @@ where
         yes.iter().zip(no).map(|(&yes, &no)| self.choose(Test::not_zero(truth), yes, no)).collect()
     }
 
-    /// Two values combined.
+    /// Lowers an operation on two values.
     pub(super) fn soft_binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let lane = self.ty(a).lane;
         let pairs: Vec<_> = self.float_lanes(a)?.into_iter().zip(self.float_lanes(b)?).collect();
@@ -111,12 +111,12 @@ where
         })
     }
 
-    /// IEEE's smaller or larger of two: −0 is below 0; a NaN wins or loses.
+    /// Computes IEEE's minimum or maximum: −0 is less than 0. With `propagates`, a NaN operand gives a NaN, else the other operand.
     fn soft_limit(&mut self, format: Format, (smaller, propagates): (bool, bool), x: &Bits, y: &Bits) -> Bits {
         let (low, high) = if smaller { (x, y) } else { (y, x) };
         let less = self.call_float(format, FloatOp::Less, &[low, high])[0];
         let other = self.choose_words(less, x, y);
-        // Equal ones differ in the sign of zeros at most.
+        // Equal numbers can only differ in the sign of zero.
         let op = if smaller { WordOp::Or } else { WordOp::And };
         let signs: Bits = x.iter().zip(y).map(|(&x, &y)| self.two(op, x, Operand::Word(y))).collect();
         let equal = self.call_float(format, FloatOp::Equal, &[x, y])[0];
@@ -131,7 +131,7 @@ where
         self.choose_words(y_is, &found, x)
     }
 
-    /// On one.
+    /// Lowers an operation on one value.
     pub(super) fn soft_unary(&mut self, op: UnaryOp, a: Value) -> Result<Held, CodegenError> {
         let lane = self.ty(a).lane;
         let format = format_of(lane);
@@ -150,7 +150,7 @@ where
         Ok(self.held_floats(lane, lanes))
     }
 
-    /// A number of a format.
+    /// Makes a power of two with a sign.
     fn soft_number(&mut self, format: Format, exponent: i32, negative: bool) -> Bits {
         let sign = if negative { i32::MIN } else { 0 };
         let stored = exponent + format.bias();
@@ -160,7 +160,7 @@ where
         }
     }
 
-    /// The whole number below or above.
+    /// Rounds to the integer below or above.
     fn soft_step(&mut self, format: Format, down: bool, x: &Bits) -> Bits {
         let whole = self.call_float(format, FloatOp::Truncate, &[x]);
         let less =
@@ -170,7 +170,7 @@ where
         self.choose_words(less[0], &next, &whole)
     }
 
-    /// The nearest whole number: what is left where the fraction has no bit for less.
+    /// Rounds to the nearest integer: adds and subtracts a number so large that its fraction has no bits below 1.
     fn soft_nearest(&mut self, format: Format, x: Bits) -> Bits {
         let magnitude = self.with_top(format, WordOp::And, x.clone(), i32::MAX);
         let [limit, back] = [false, true].map(|negative| self.soft_number(format, format.fraction() as i32, negative));
@@ -183,7 +183,7 @@ where
         self.choose_words(less[0], &whole, &x)
     }
 
-    /// A comparison, lane by lane.
+    /// Lowers a comparison, lane by lane.
     pub(super) fn soft_compare(&mut self, op: CompareOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let format = format_of(self.ty(a).lane);
         let (called, swapped) = match op {
@@ -203,7 +203,7 @@ where
         Ok(Held::Words(Upper::Sign, truths.collect()))
     }
 
-    /// A value as lanes of another type, of which one is of floats.
+    /// Lowers a conversion from or to floats.
     pub(super) fn soft_convert(&mut self, op: ConvertOp, a: Value, to: Type) -> Result<Held, CodegenError> {
         let from = self.ty(a).lane;
         let lanes: Vec<Bits> = match op {
@@ -235,7 +235,7 @@ where
         Ok(self.held_floats(to.lane, lanes))
     }
 
-    /// Integers as 64 bits.
+    /// Extends integer lanes to 64 bits.
     fn long_lanes(&mut self, a: Value, signed: bool) -> Result<Vec<Bits>, CodegenError> {
         if self.ty(a).lane == Lane::I64 {
             return Ok(self.pairs(a)?.into_iter().map(|pair| pair.to_vec()).collect());
@@ -248,7 +248,7 @@ where
             .collect())
     }
 
-    /// Floats as integers, towards zero, or the nearest.
+    /// Converts floats to integers, rounded towards zero, with saturation.
     fn soft_integers(&mut self, a: Value, to: Lane, signed: bool) -> Result<Held, CodegenError> {
         let format = format_of(self.ty(a).lane);
         let op = if signed { FloatOp::ToSigned } else { FloatOp::ToUnsigned };
@@ -270,7 +270,7 @@ where
         Ok(Held::Words(if signed || bits == 32 { Upper::Sign } else { Upper::Zeros }, words))
     }
 
-    /// An unsigned number in the nearest word.
+    /// Limits an unsigned 64-bit number to a word.
     fn unsigned_in_word(&mut self, [low, high]: [VReg; 2]) -> VReg {
         let ones = self.word(-1);
         self.choose(Test::not_zero(high), ones, low)

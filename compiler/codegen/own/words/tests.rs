@@ -1,11 +1,11 @@
-//! Arithmetic of words, computed.
+//! Tests of arithmetic on words, with an implementation that computes results.
 
 use super::ops::{Operand, Ops, Test, WordOp};
 use super::{fixed, long};
 use crate::kernel::interpret::lane;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp};
 
-/// The operations themselves.
+/// Operations on words that compute their results.
 pub(super) struct Computing;
 
 fn number(operand: Operand<u32>) -> u32 {
@@ -92,7 +92,7 @@ impl Ops for Computing {
     }
 }
 
-/// Numbers at edges, and others between them.
+/// Returns numbers at the limits of formats, and pseudo-random ones.
 fn numbers() -> Vec<u64> {
     let edges = [0u64, 1, 2, 31, 32, 33, 63, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0x1_0000_0000, i64::MAX as u64, 1 << 63, u64::MAX];
     let mut bits = 0x9E37_79B9_7F4A_7C15u64;

@@ -1,4 +1,4 @@
-//! Which function lowers an instruction.
+//! Dispatch of kernel instructions to the functions that lower them.
 
 use super::fixed;
 use super::held::Held;
@@ -12,10 +12,10 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// An instruction with one result.
+    /// Lowers an instruction with one result.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] for what the machine has no way to do.
+    /// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do the instruction.
     pub fn word_value(&mut self, inst: &Inst, result: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(result);
         let range = |first: u16, lanes: u16| (first..first + lanes).map(usize::from);
@@ -49,10 +49,10 @@ where
         }
     }
 
-    /// A store.
+    /// Lowers a store.
     ///
     /// # Errors
-    /// As for [`Self::word_value`].
+    /// The errors of [`Self::word_value`].
     pub fn word_store(&mut self, inst: &Inst) -> Result<(), CodegenError> {
         match inst {
             Inst::Store { buffer, index, offset, active, value, mask: None } => {

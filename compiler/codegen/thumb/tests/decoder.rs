@@ -1,9 +1,9 @@
-//! The decoder of GNU binutils, where it is installed.
+//! The decoder of GNU binutils, if it is installed.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// The instructions of some code as text: name and operands, without widths. `None` where there is no decoder.
+/// Decodes code to text: names and operands, without width suffixes. `None` if there is no decoder.
 pub(super) fn decode(code: &[u8]) -> Option<Vec<String>> {
     let tool = "arm-none-eabi-objdump";
     Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;

@@ -1,4 +1,4 @@
-//! Every row in 32 bits and in 16, and what has no row, decoded by GNU binutils.
+//! Tests of encodings with the decoder of GNU binutils: every row in 32 and 16 bits, and the instructions without rows.
 
 use super::decoder::decode;
 use crate::codegen::own::InstructionSet;
@@ -8,9 +8,9 @@ use crate::codegen::thumb::rows::{EVERY, Field, Number, Row, SXTB16_ODD, Short, 
 use crate::codegen::thumb::set::{Condition, Thumb2};
 use crate::machine::machine;
 
-/// Registers of the fields D, N, M and A.
+/// General-purpose registers for the fields D, N, M and A.
 const WORDS: [[u8; 4]; 5] = [[3, 5, 7, 2], [12, 10, 9, 11], [3, 3, 7, 2], [4, 6, 4, 1], [9, 9, 2, 3]];
-/// Registers of binary32 of the fields D, N and M.
+/// Binary32 registers for the fields D, N and M.
 const SINGLES: [[u8; 3]; 5] = [[3, 5, 7], [12, 10, 9], [31, 30, 29], [0, 1, 2], [17, 18, 16]];
 
 fn numbers(kind: Number) -> Vec<i32> {
@@ -22,7 +22,7 @@ fn numbers(kind: Number) -> Vec<i32> {
     }
 }
 
-/// All operands of a row that are tried.
+/// Returns all operands that are tried for a row.
 fn operands(row: &Row) -> Vec<Vec<Operand>> {
     let mut lists = vec![];
     for (words, singles) in WORDS.iter().zip(SINGLES) {
@@ -43,7 +43,7 @@ fn operands(row: &Row) -> Vec<Vec<Operand>> {
     lists
 }
 
-/// What the decoder prints of operands.
+/// Returns the decoder's text of operands.
 fn texts(row: &Row, operands: &[Operand], short: bool) -> Vec<String> {
     let is_shift = row.slots.last() == Some(&Slot::Number(Number::Shift));
     let names = ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "sl", "fp", "ip", "sp", "lr", "pc"];
@@ -66,7 +66,7 @@ fn texts(row: &Row, operands: &[Operand], short: bool) -> Vec<String> {
     operands.iter().enumerate().map(text).chain(turned).collect()
 }
 
-/// Whether a line is a row's instruction. The form in 16 bits may set flags, and names a register once that is result and operand.
+/// Tests whether a line is a row's instruction. The 16-bit form may set flags. If the result is also an operand, it may be printed once.
 fn is(line: &str, row: &Row, operands: &[Operand], short: bool) -> bool {
     let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
     let found: Vec<&str> = rest.split(", ").collect();

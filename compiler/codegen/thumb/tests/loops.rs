@@ -1,4 +1,4 @@
-//! Innermost loops: what is left of addresses and counters.
+//! Tests of innermost loops: their instructions for addresses and counters.
 
 use super::decoder::decode;
 use crate::codegen::thumb::compile_kernel;
@@ -7,7 +7,7 @@ use crate::kernel::passes::narrow;
 use crate::kernel::text::parse_kernel;
 use crate::machine::machine;
 
-/// The names of the instructions of a kernel's last loop, with the operands of those that access memory; `None` without a decoder.
+/// Compiles a kernel, and returns the names of the instructions of its last loop. `None` without a decoder.
 fn last_loop(text: &str) -> Option<Vec<String>> {
     let kernel = narrow(&parse_kernel(text).unwrap(), &Assumed::default());
     let code = compile_kernel(&kernel, machine("cortex-m4f").unwrap()).unwrap();

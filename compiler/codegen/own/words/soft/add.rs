@@ -1,4 +1,4 @@
-//! Sums of floats.
+//! Addition of floats.
 
 use super::parts::{Pair, Parts, any, both, either, infinity, normalized, not, rounded, shift, shift_sticky, unless_nan};
 use crate::codegen::own::words::long;
@@ -6,10 +6,10 @@ use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;
 use crate::kernel::{BinaryOp, CompareOp};
 
-/// The sum of two floats.
+/// Computes the sum of two floats.
 pub(super) fn sum<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -> Pair<O> {
     let (one, other) = (Parts::of(ops, format, a), Parts::of(ops, format, b));
-    // The larger magnitude first.
+    // The operand with the larger magnitude comes first.
     let swapped = ops.long_less(false, one.magnitude, other.magnitude);
     let pick = |ops: &mut O, yes, no| ops.choose(Test::not_zero(swapped), yes, no);
     let (sign, small_sign) = (pick(ops, other.sign, one.sign), pick(ops, one.sign, other.sign));
@@ -18,7 +18,7 @@ pub(super) fn sum<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -
     let small = long::choose(ops, swapped, one.mantissa, other.mantissa);
     let (whole, magnitude) = (long::choose(ops, swapped, b, a), long::choose(ops, swapped, other.magnitude, one.magnitude));
     let least = long::choose(ops, swapped, one.magnitude, other.magnitude);
-    // A bit of room above, of which there are enough below.
+    // The sum needs one more bit above the leading one. There are enough bits below.
     let large = shift(ops, BinaryOp::ShiftRightUnsigned, large, 1);
     let small = shift(ops, BinaryOp::ShiftRightUnsigned, small, 1);
     let distance = ops.two(WordOp::Sub, exponent, Operand::Word(small_exponent));
@@ -29,7 +29,7 @@ pub(super) fn sum<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -
     let total = long::choose(ops, differ, less, more);
     let exponent = ops.two(WordOp::Add, exponent, Operand::Number(1));
     let (exponent, mantissa) = normalized(ops, exponent, total);
-    // Zero has the sign of both.
+    // A sum of zero has the sign that both operands have, else it is positive.
     let common = ops.two(WordOp::And, sign, Operand::Word(small_sign));
     let is_zero = long::compare(ops, CompareOp::Equal, large, small);
     let is_zero = both(ops, is_zero, differ);
@@ -38,7 +38,7 @@ pub(super) fn sum<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -
     let is_zero = either(ops, is_zero, none);
     let sign = ops.choose(Test::not_zero(is_zero), common, sign);
     let found = rounded(ops, format, sign, exponent, mantissa);
-    // Infinity stays; one less another is no number.
+    // Infinity stays infinity; infinity minus infinity is a NaN.
     let limit = infinity(ops, format);
     let is_finite = ops.long_less(false, magnitude, limit);
     let found = long::choose(ops, is_finite, found, whole);

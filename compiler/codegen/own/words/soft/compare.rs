@@ -1,4 +1,4 @@
-//! Comparisons of floats.
+//! Comparison of floats.
 
 use super::parts::{Pair, Parts, both, not, shift, signed};
 use crate::codegen::own::words::long;
@@ -6,14 +6,14 @@ use crate::codegen::own::words::ops::Ops;
 use crate::codegen::support::{FloatOp, Format};
 use crate::kernel::{BinaryOp, CompareOp};
 
-/// A signed number in the order of the floats; both zeros are 0.
+/// Maps a float to a signed integer with the same order. Both zeros become 0.
 fn place<O: Ops>(ops: &mut O, parts: &Parts<O>) -> Pair<O> {
-    // Magnitudes are below 2⁶⁴ by one bit, which is the sign's.
+    // The lowest bit of a magnitude is not used, so it makes room for the sign.
     let magnitude = shift(ops, BinaryOp::ShiftRightUnsigned, parts.magnitude, 1);
     signed(ops, magnitude, parts.sign)
 }
 
-/// 1 if a comparison of numbers holds, else 0.
+/// Returns 1 if a comparison holds, else 0. Comparisons with a NaN do not hold.
 pub(super) fn holds<O: Ops>(ops: &mut O, format: Format, op: FloatOp, a: Pair<O>, b: Pair<O>) -> O::Word {
     let (one, other) = (Parts::of(ops, format, a), Parts::of(ops, format, b));
     let op = match op {

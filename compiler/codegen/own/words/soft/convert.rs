@@ -1,4 +1,4 @@
-//! Floats to integers, to other formats and back.
+//! Conversions between formats of floats, and between floats and integers.
 
 use super::parts::{Pair, Parts, nan, normalized, rounded, shift, shift_by, signed, signed_infinity, unless_nan, with_sign};
 use crate::codegen::own::words::long;
@@ -6,7 +6,7 @@ use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;
 use crate::kernel::{BinaryOp, CompareOp, UnaryOp};
 
-/// A float of one format as one of another.
+/// Converts a float to another format.
 pub(super) fn between<O: Ops>(ops: &mut O, (from, to): (Format, Format), bits: Pair<O>) -> Pair<O> {
     let parts = Parts::of(ops, from, bits);
     let exponent = ops.two(WordOp::Add, parts.exponent, Operand::Number(to.bias() - from.bias()));
@@ -23,7 +23,7 @@ pub(super) fn between<O: Ops>(ops: &mut O, (from, to): (Format, Format), bits: P
     long::choose(ops, is_nan, quiet, found)
 }
 
-/// The float of an integer.
+/// Converts a 64-bit integer to a float.
 pub(super) fn from_integer<O: Ops>(ops: &mut O, format: Format, is_signed: bool, a: Pair<O>) -> Pair<O> {
     let (sign, magnitude) = if is_signed {
         (ops.two(WordOp::And, a[1], Operand::Number(i32::MIN)), long::unary(ops, UnaryOp::Abs, a).unwrap_or(a))
@@ -35,7 +35,7 @@ pub(super) fn from_integer<O: Ops>(ops: &mut O, format: Format, is_signed: bool,
     rounded(ops, format, sign, exponent, mantissa)
 }
 
-/// The magnitude of a float as an integer, towards zero; and 1 where it has more than 64 bits, else 0.
+/// Converts the magnitude of a float to an integer, rounded towards zero. The second result is 1 if the integer has more than 64 bits, else 0.
 fn whole<O: Ops>(ops: &mut O, format: Format, parts: &Parts<O>) -> (Pair<O>, O::Word) {
     let power = ops.two(WordOp::Sub, parts.exponent, Operand::Number(format.bias()));
     let most = ops.word(63);
@@ -48,14 +48,14 @@ fn whole<O: Ops>(ops: &mut O, format: Format, parts: &Parts<O>) -> (Pair<O>, O::
     (found, ops.truth(Test::words(CompareOp::Greater, power, Operand::Number(63))))
 }
 
-/// The signed integer of 64 bits that is nearest towards zero.
+/// Converts a float to a signed 64-bit integer, rounded towards zero, with saturation. A NaN gives 0.
 pub(super) fn to_signed<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair<O> {
     let parts = Parts::of(ops, format, a);
     let (magnitude, is_more) = whole(ops, format, &parts);
     let top = ops.shift(WordOp::Right, magnitude[1], 31);
     let is_more = ops.two(WordOp::Or, is_more, Operand::Word(top));
     let found = signed(ops, magnitude, parts.sign);
-    // The largest number, or the smallest where the sign flips its bits.
+    // The limit is the largest number, or the smallest one for a negative float.
     let sign = ops.shift(WordOp::RightSigned, parts.sign, 31);
     let largest = [ops.word(-1), ops.word(i32::MAX)];
     let limit = [0, 1].map(|half| ops.two(WordOp::Xor, largest[half], Operand::Word(sign)));
@@ -63,7 +63,7 @@ pub(super) fn to_signed<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair
     numbers_only(ops, format, &parts, found)
 }
 
-/// The unsigned integer of 64 bits that is nearest towards zero.
+/// Converts a float to an unsigned 64-bit integer, rounded towards zero, with saturation. A NaN gives 0.
 pub(super) fn to_unsigned<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair<O> {
     let parts = Parts::of(ops, format, a);
     let (magnitude, is_more) = whole(ops, format, &parts);
@@ -74,21 +74,21 @@ pub(super) fn to_unsigned<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pa
     numbers_only(ops, format, &parts, found)
 }
 
-/// 0 for a NaN.
+/// Replaces the result by 0 if the float is a NaN.
 fn numbers_only<O: Ops>(ops: &mut O, format: Format, parts: &Parts<O>, found: Pair<O>) -> Pair<O> {
     let zero = ops.word(0);
     let is_nan = parts.is_nan(ops, format);
     long::choose(ops, is_nan, [zero; 2], found)
 }
 
-/// The whole number towards zero, as a float.
+/// Rounds a float to an integer towards zero.
 pub(super) fn truncated<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair<O> {
     let parts = Parts::of(ops, format, a);
     let (magnitude, _) = whole(ops, format, &parts);
     let exponent = ops.word(format.bias() + 63);
     let (exponent, mantissa) = normalized(ops, exponent, magnitude);
     let found = rounded(ops, format, parts.sign, exponent, mantissa);
-    // Large numbers are whole.
+    // Large floats are integers already.
     let is_whole =
         ops.truth(Test::words(CompareOp::GreaterEqual, parts.exponent, Operand::Number(format.bias() + format.fraction() as i32)));
     let found = long::choose(ops, is_whole, a, found);

@@ -1,4 +1,4 @@
-//! Quotients and square roots, a bit a round.
+//! Division and square root. Each round of a loop computes one bit.
 
 use super::parts::{Pair, Parts, any, both, either, normalized, not, rounded, shift, signed, signed_infinity, unless_nan, with_sign};
 use crate::codegen::own::words::long;
@@ -10,7 +10,7 @@ fn doubled<O: Ops>(ops: &mut O, a: Pair<O>) -> Pair<O> {
     ops.long_sum(false, a, a)
 }
 
-/// One bit more of a quotient: what is left if the divisor fits, and the bit.
+/// Computes one bit of a quotient. Returns the rest, from which the divisor is subtracted if it fits, and the bit.
 fn subtracted<O: Ops>(ops: &mut O, left: Pair<O>, divisor: Pair<O>) -> (Pair<O>, O::Word) {
     let less = ops.long_less(false, left, divisor);
     let rest = ops.long_sum(true, left, divisor);
@@ -18,12 +18,12 @@ fn subtracted<O: Ops>(ops: &mut O, left: Pair<O>, divisor: Pair<O>) -> (Pair<O>,
     (left, not(ops, less))
 }
 
-/// The quotient of integers, or what it leaves.
+/// Computes the quotient or the remainder of 64-bit integers; 0 for a divisor of 0.
 pub(super) fn integers<O: Ops>(ops: &mut O, is_signed: bool, remainder: bool, a: Pair<O>, b: Pair<O>) -> Pair<O> {
     let magnitude = |ops: &mut O, x| if is_signed { long::unary(ops, UnaryOp::Abs, x).unwrap_or(x) } else { x };
     let (dividend, divisor) = (magnitude(ops, a), magnitude(ops, b));
     let zero = ops.word(0);
-    // The dividend goes out at the top as the quotient comes in below.
+    // The dividend is shifted out at the top, and the quotient is shifted in at the bottom.
     let [low, high, left_low, left_high] =
         ops.repeat(64, [dividend[0], dividend[1], zero, zero], |ops, [low, high, left_low, left_high]| {
             let out = ops.shift(WordOp::Right, high, 31);
@@ -32,7 +32,7 @@ pub(super) fn integers<O: Ops>(ops: &mut O, is_signed: bool, remainder: bool, a:
             let [left_low, left_high] = doubled(ops, [left_low, left_high]);
             let left = [ops.two(WordOp::Or, left_low, Operand::Word(out)), left_high];
             let (rest, bit) = subtracted(ops, left, divisor);
-            // A bit that has left the register makes it larger than any divisor.
+            // If a bit is shifted out of the rest, the rest is larger than any divisor.
             let over = ops.long_sum(true, left, divisor);
             let left = long::choose(ops, carry, over, rest);
             let bit = either(ops, bit, carry);
@@ -45,14 +45,14 @@ pub(super) fn integers<O: Ops>(ops: &mut O, is_signed: bool, remainder: bool, a:
     long::choose(ops, divides, found, [zero; 2])
 }
 
-/// A mantissa of the highest bits found, and whether anything was left.
+/// Makes a mantissa of the computed bits. Its lowest bit is set if there is a rest.
 fn with_rest<O: Ops>(ops: &mut O, found: Pair<O>, bits: u32, left: Pair<O>) -> Pair<O> {
     let [low, high] = shift(ops, BinaryOp::ShiftLeft, found, 64 - bits);
     let sticky = any(ops, left);
     [ops.two(WordOp::Or, low, Operand::Word(sticky)), high]
 }
 
-/// The quotient of two floats.
+/// Computes the quotient of two floats.
 pub(super) fn quotient<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -> Pair<O> {
     let (one, other) = (Parts::of(ops, format, a), Parts::of(ops, format, b));
     let sign = ops.two(WordOp::Xor, one.sign, Operand::Word(other.sign));
@@ -88,14 +88,14 @@ pub(super) fn quotient<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<
     unless_nan(ops, format, is_nan, found)
 }
 
-/// The square root of a float.
+/// Computes the square root of a float.
 pub(super) fn square_root<O: Ops>(ops: &mut O, format: Format, a: Pair<O>) -> Pair<O> {
     let parts = Parts::of(ops, format, a);
     let power = ops.two(WordOp::Sub, parts.exponent, Operand::Number(format.bias()));
     let odd = ops.two(WordOp::And, power, Operand::Number(1));
     let exponent = ops.shift(WordOp::RightSigned, power, 1);
     let exponent = ops.two(WordOp::Add, exponent, Operand::Number(format.bias()));
-    // Two bits before the point.
+    // The radicand has two bits before the point, so that the exponent is even.
     let even = shift(ops, BinaryOp::ShiftRightUnsigned, parts.mantissa, 1);
     let [low, high] = long::choose(ops, odd, parts.mantissa, even);
     let zero = ops.word(0);

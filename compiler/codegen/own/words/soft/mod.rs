@@ -1,6 +1,7 @@
-//! Arithmetic that machines of words lack, over [`Ops`]: divisions of 64 bits and floats. Each is the body of a function of [`crate::codegen::support`].
+//! Arithmetic that 32-bit machines lack, made of [`Ops`]: 64-bit divisions and floats. Each operation is the body of a function of
+//! [`crate::codegen::support`].
 //!
-//! Floats are taken apart into a sign, an exponent and 64 bits, of which the highest is the leading one, so one arithmetic serves all formats.
+//! Floats are decoded to a sign, an exponent and a 64-bit mantissa with the leading one in the highest bit. So the same code serves all formats.
 
 mod add;
 mod compare;
@@ -16,7 +17,7 @@ use super::ops::Ops;
 use crate::codegen::support::{FloatOp, LongOp, Support};
 use parts::Pair;
 
-/// The result of a function, of its arguments.
+/// Computes the result of a support function from its arguments.
 pub fn compute<O: Ops>(ops: &mut O, what: Support, arguments: &[O::Word]) -> Vec<O::Word> {
     let (first, second) = arguments.split_at(what.arguments()[0]);
     let (a, b) = (pair(ops, first), pair(ops, second));
@@ -47,7 +48,7 @@ pub fn compute<O: Ops>(ops: &mut O, what: Support, arguments: &[O::Word]) -> Vec
     found[..what.result()].to_vec()
 }
 
-/// One or two words as 64 bits, zeros above.
+/// Extends one or two words to 64 bits with zeros.
 fn pair<O: Ops>(ops: &mut O, words: &[O::Word]) -> Pair<O> {
     match *words {
         [low, high] => [low, high],

@@ -1,17 +1,17 @@
-//! Products of floats.
+//! Multiplication of floats.
 
 use super::parts::{Pair, Parts, any, both, either, normalized, rounded, signed_infinity, unless_nan};
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, WordOp};
 use crate::codegen::support::Format;
 
-/// The high 64 bits of a product; the lowest bit is set if any of the others is.
+/// Computes the high 64 bits of a product. The lowest bit is also set if any dropped bit is set.
 fn high_product<O: Ops>(ops: &mut O, a: Pair<O>, b: Pair<O>) -> Pair<O> {
     let zero = ops.word(0);
     let low = ops.long_product(false, a[0], b[0]);
     let (one, other) = (ops.long_product(false, a[0], b[1]), ops.long_product(false, a[1], b[0]));
     let high = ops.long_product(false, a[1], b[1]);
-    // The middle: three words and the carry of their sum.
+    // The middle word is the sum of three words, with a carry.
     let middle = ops.long_sum(false, [one[0], zero], [other[0], zero]);
     let middle = ops.long_sum(false, middle, [low[1], zero]);
     let high = ops.long_sum(false, high, [one[1], zero]);
@@ -21,7 +21,7 @@ fn high_product<O: Ops>(ops: &mut O, a: Pair<O>, b: Pair<O>) -> Pair<O> {
     [ops.two(WordOp::Or, high[0], Operand::Word(sticky)), high[1]]
 }
 
-/// The product of two floats.
+/// Computes the product of two floats.
 pub(super) fn product<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -> Pair<O> {
     let (one, other) = (Parts::of(ops, format, a), Parts::of(ops, format, b));
     let sign = ops.two(WordOp::Xor, one.sign, Operand::Word(other.sign));

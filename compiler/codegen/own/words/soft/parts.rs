@@ -1,43 +1,43 @@
-//! Floats taken apart and put together.
+//! Decoding and encoding of floats.
 
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;
 use crate::kernel::{BinaryOp, CompareOp};
 
-/// Two halves of 64 bits, the low one first.
+/// The halves of a 64-bit number, low half first.
 pub(super) type Pair<O> = [<O as Ops>::Word; 2];
 
-/// A float as sign, exponent and mantissa: its magnitude is mantissa · 2^(exponent − bias − 63).
+/// A decoded float. Its magnitude is mantissa · 2^(exponent − bias − 63).
 pub(super) struct Parts<O: Ops> {
-    /// The highest bit, or 0.
+    /// The sign in the highest bit; the other bits are 0.
     pub sign: O::Word,
-    /// As it is stored, and less for what is stored without a leading one.
+    /// The biased exponent, as it is stored. A subnormal number has a smaller one.
     pub exponent: O::Word,
-    /// The leading one in the highest bit; 0 for zero.
+    /// The mantissa, with the leading one in the highest bit; 0 for zero.
     pub mantissa: Pair<O>,
-    /// The magnitude as it is stored, shifted to the highest bits.
+    /// The stored bits without the sign, shifted to the highest bits.
     pub magnitude: Pair<O>,
 }
 
-/// The magnitude of infinity, shifted to the highest bits.
+/// Returns the bits of infinity without the sign, shifted to the highest bits.
 pub(super) fn infinity<O: Ops>(ops: &mut O, format: Format) -> Pair<O> {
     let exponent_bits = 32 - (format.most() as u32).leading_zeros();
     [ops.word(0), ops.word(format.most() << (32 - exponent_bits))]
 }
 
-/// Shift by a number.
+/// Shifts by a constant.
 pub(super) fn shift<O: Ops>(ops: &mut O, op: BinaryOp, a: Pair<O>, count: u32) -> Pair<O> {
     long::shift(ops, op, a, count)
 }
 
-/// 1 if any bit is set, else 0.
+/// Returns 1 if any bit is set, else 0.
 pub(super) fn any<O: Ops>(ops: &mut O, [low, high]: Pair<O>) -> O::Word {
     let all = ops.two(WordOp::Or, low, Operand::Word(high));
     ops.truth(Test::not_zero(all))
 }
 
-/// Leading zeros of 64 bits; 64 where none is set.
+/// Counts the leading zeros of 64 bits; 64 if no bit is set.
 pub(super) fn leading_zeros<O: Ops>(ops: &mut O, [low, high]: Pair<O>) -> O::Word {
     let further = ops.leading_zeros(low);
     let further = ops.two(WordOp::Add, further, Operand::Number(32));
@@ -45,13 +45,13 @@ pub(super) fn leading_zeros<O: Ops>(ops: &mut O, [low, high]: Pair<O>) -> O::Wor
     ops.choose(Test::not_zero(high), zeros, further)
 }
 
-/// Shift by a word below 64.
+/// Shifts by a word below 64.
 pub(super) fn shift_by<O: Ops>(ops: &mut O, op: BinaryOp, a: Pair<O>, count: O::Word) -> Pair<O> {
     let zero = ops.word(0);
     long::binary(ops, op, a, [count, zero]).unwrap_or(a)
 }
 
-/// Shift to the right by a word, of which 63 counts as more; the lowest bit is set if any bit is lost.
+/// Shifts to the right by a word, at most 63. The lowest bit is also set if any bit is shifted out.
 pub(super) fn shift_sticky<O: Ops>(ops: &mut O, a: Pair<O>, count: O::Word) -> Pair<O> {
     let most = ops.word(63);
     let count = ops.choose(Test::words(CompareOp::UnsignedLess, count, Operand::Number(63)), count, most);
@@ -62,65 +62,65 @@ pub(super) fn shift_sticky<O: Ops>(ops: &mut O, a: Pair<O>, count: O::Word) -> P
     [ops.two(WordOp::Or, kept[0], Operand::Word(sticky)), kept[1]]
 }
 
-/// A number with its leading one in the highest bit, and an exponent that is less by as much.
+/// Shifts the leading one of a mantissa to the highest bit, and reduces the exponent by the shift.
 pub(super) fn normalized<O: Ops>(ops: &mut O, exponent: O::Word, mantissa: Pair<O>) -> (O::Word, Pair<O>) {
     let zeros = leading_zeros(ops, mantissa);
-    // Of zero, any count below 64 will do.
+    // The count does not matter for a mantissa of 0, but it must be below 64.
     let count = ops.two(WordOp::And, zeros, Operand::Number(63));
     let mantissa = shift_by(ops, BinaryOp::ShiftLeft, mantissa, count);
     (ops.two(WordOp::Sub, exponent, Operand::Word(zeros)), mantissa)
 }
 
 impl<O: Ops> Parts<O> {
-    /// Of the bits of a float.
+    /// Decodes the bits of a float.
     pub fn of(ops: &mut O, format: Format, bits: Pair<O>) -> Self {
         let width = 32 * format.words() as u32 - if format == Format::Half { 16 } else { 0 };
         let top = shift(ops, BinaryOp::ShiftLeft, bits, 64 - width);
         let sign = ops.two(WordOp::And, top[1], Operand::Number(i32::MIN));
         let magnitude = shift(ops, BinaryOp::ShiftLeft, top, 1);
         let exponent = shift(ops, BinaryOp::ShiftRightUnsigned, magnitude, format.fraction() + 65 - width)[0];
-        // The fraction below the place of the leading one.
+        // The fraction starts below the position of the leading one.
         let fraction = shift(ops, BinaryOp::ShiftLeft, magnitude, width - 1 - format.fraction());
         let fraction = shift(ops, BinaryOp::ShiftRightUnsigned, fraction, 1);
         let is_normal = ops.truth(Test::not_zero(exponent));
         let one = ops.shift(WordOp::Left, is_normal, 31);
         let mantissa = [fraction[0], ops.two(WordOp::Or, fraction[1], Operand::Word(one))];
-        // Numbers without a leading one have the exponent 1.
+        // The exponent of subnormal numbers is that of the stored value 1.
         let rest = ops.two(WordOp::Xor, is_normal, Operand::Number(1));
         let exponent = ops.two(WordOp::Add, exponent, Operand::Word(rest));
         let (exponent, mantissa) = normalized(ops, exponent, mantissa);
         Self { sign, exponent, mantissa, magnitude }
     }
 
-    /// 1 for a NaN, else 0.
+    /// Returns 1 for a NaN, else 0.
     pub fn is_nan(&self, ops: &mut O, format: Format) -> O::Word {
         let limit = infinity(ops, format);
         ops.long_less(false, limit, self.magnitude)
     }
 
-    /// 1 if this or another one is a NaN, else 0.
+    /// Returns 1 if this or another float is a NaN, else 0.
     pub fn is_either_nan(&self, ops: &mut O, format: Format, other: &Self) -> O::Word {
         let (one, second) = (self.is_nan(ops, format), other.is_nan(ops, format));
         either(ops, one, second)
     }
 
-    /// 1 for infinity, else 0.
+    /// Returns 1 for infinity, else 0.
     pub fn is_infinite(&self, ops: &mut O, format: Format) -> O::Word {
         let limit = infinity(ops, format);
         long::compare(ops, CompareOp::Equal, limit, self.magnitude)
     }
 
-    /// 1 for zero, else 0.
+    /// Returns 1 for zero, else 0.
     pub fn is_zero(&self, ops: &mut O) -> O::Word {
         let any = any(ops, self.magnitude);
         not(ops, any)
     }
 }
 
-/// The bits of a float of this sign, exponent and mantissa, rounded. The lowest bit of the mantissa may stand for any that follow it.
+/// Encodes a float, rounded to the nearest even. The lowest bit of the mantissa may be sticky: it stands for any set bits below it.
 pub(super) fn rounded<O: Ops>(ops: &mut O, format: Format, sign: O::Word, exponent: O::Word, mantissa: Pair<O>) -> Pair<O> {
     let dropped = 63 - format.fraction();
-    // Below the least exponent, the leading one moves down.
+    // A number below the smallest exponent becomes subnormal: its leading one moves down.
     let one = ops.word(1);
     let below = ops.two(WordOp::Sub, one, Operand::Word(exponent));
     let is_small = Test::words(CompareOp::Less, exponent, Operand::Number(1));
@@ -129,14 +129,14 @@ pub(super) fn rounded<O: Ops>(ops: &mut O, format: Format, sign: O::Word, expone
     let mantissa = shift_sticky(ops, mantissa, count);
     let exponent = ops.choose(is_small, one, exponent);
     let kept = shift(ops, BinaryOp::ShiftRightUnsigned, mantissa, dropped);
-    // What is dropped, in the highest bits: up above a half, and at a half to the even one.
+    // The dropped bits, at the top. Above a half, the number is rounded up; at a half, to even.
     let rest = shift(ops, BinaryOp::ShiftLeft, mantissa, 64 - dropped);
     let half = [zero, ops.word(i32::MIN)];
     let above = ops.long_less(false, half, rest);
     let tie = long::compare(ops, CompareOp::Equal, half, rest);
     let odd = ops.two(WordOp::And, kept[0], Operand::Word(tie));
     let up = ops.two(WordOp::Or, above, Operand::Word(odd));
-    // The leading one adds 1 to the exponent, and so does a mantissa that is rounded up to a power of two.
+    // The sum with the leading one adds 1 to the exponent. So does a mantissa that is rounded up to a power of two.
     let stored = ops.two(WordOp::Sub, exponent, Operand::Number(1));
     let stored = shift(ops, BinaryOp::ShiftLeft, [stored, zero], format.fraction());
     let bits = ops.long_sum(false, kept, stored);
@@ -151,26 +151,26 @@ pub(super) fn rounded<O: Ops>(ops: &mut O, format: Format, sign: O::Word, expone
     with_sign(ops, format, bits, sign)
 }
 
-/// The bits of infinity with a sign.
+/// Returns the bits of infinity with a sign.
 pub(super) fn signed_infinity<O: Ops>(ops: &mut O, format: Format, sign: O::Word) -> Pair<O> {
     let most = infinite(ops, format);
     with_sign(ops, format, most, sign)
 }
 
-/// A quiet NaN if a truth holds, else what was found.
+/// Returns a quiet NaN if `is_nan` is 1, else `found`.
 pub(super) fn unless_nan<O: Ops>(ops: &mut O, format: Format, is_nan: O::Word, found: Pair<O>) -> Pair<O> {
     let quiet = nan(ops, format);
     long::choose(ops, is_nan, quiet, found)
 }
 
-/// A magnitude as a signed number: its opposite where the highest bit of `sign` is set.
+/// Negates a magnitude if the highest bit of `sign` is set.
 pub(super) fn signed<O: Ops>(ops: &mut O, magnitude: Pair<O>, sign: O::Word) -> Pair<O> {
     let ones = ops.shift(WordOp::RightSigned, sign, 31);
     let flipped = [0, 1].map(|half| ops.two(WordOp::Xor, magnitude[half], Operand::Word(ones)));
     ops.long_sum(true, flipped, [ones; 2])
 }
 
-/// The bits of infinity.
+/// Returns the bits of infinity.
 fn infinite<O: Ops>(ops: &mut O, format: Format) -> Pair<O> {
     let most = format.most();
     match format {
@@ -179,7 +179,7 @@ fn infinite<O: Ops>(ops: &mut O, format: Format) -> Pair<O> {
     }
 }
 
-/// The bits of a quiet NaN.
+/// Returns the bits of a quiet NaN.
 pub(super) fn nan<O: Ops>(ops: &mut O, format: Format) -> Pair<O> {
     let most = format.most() << 1 | 1;
     match format {
@@ -188,7 +188,7 @@ pub(super) fn nan<O: Ops>(ops: &mut O, format: Format) -> Pair<O> {
     }
 }
 
-/// Bits with a sign, which is the highest bit of a word.
+/// Adds a sign to the bits of a float. `sign` has it in the highest bit.
 pub(super) fn with_sign<O: Ops>(ops: &mut O, format: Format, [low, high]: Pair<O>, sign: O::Word) -> Pair<O> {
     match format {
         Format::Double => [low, ops.two(WordOp::Or, high, Operand::Word(sign))],
@@ -200,17 +200,17 @@ pub(super) fn with_sign<O: Ops>(ops: &mut O, format: Format, [low, high]: Pair<O
     }
 }
 
-/// The opposite of a truth.
+/// Negates a truth value.
 pub(super) fn not<O: Ops>(ops: &mut O, a: O::Word) -> O::Word {
     ops.two(WordOp::Xor, a, Operand::Number(1))
 }
 
-/// Either of two truths.
+/// Returns the or of two truth values.
 pub(super) fn either<O: Ops>(ops: &mut O, a: O::Word, b: O::Word) -> O::Word {
     ops.two(WordOp::Or, a, Operand::Word(b))
 }
 
-/// Both of two truths.
+/// Returns the and of two truth values.
 pub(super) fn both<O: Ops>(ops: &mut O, a: O::Word, b: O::Word) -> O::Word {
     ops.two(WordOp::And, a, Operand::Word(b))
 }

@@ -1,4 +1,4 @@
-//! Functions computed on the host, against the host's own arithmetic.
+//! Tests of support functions, computed on the host and compared with the host's arithmetic.
 
 use super::compute;
 use crate::codegen::own::words::tests::Computing;
@@ -16,7 +16,7 @@ fn call(what: Support, arguments: &[Vec<u32>]) -> u64 {
     whole(&compute(&mut Computing, what, &arguments.concat()))
 }
 
-/// A generator of bits: xorshift.
+/// A pseudo-random generator of bits (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -27,7 +27,7 @@ impl Random {
         self.0
     }
 
-    /// A float of a format: any, near another one's exponent, or with few bits.
+    /// Makes a float: with any bits, with an exponent near another one's, with few bits, or at an edge.
     fn float(&mut self, format: Format, near: u64) -> u64 {
         let (fraction, width) = (format.fraction(), if format == Format::Double { 64 } else { 32 });
         let mask = if width == 64 { u64::MAX } else { u64::from(u32::MAX) };
@@ -44,7 +44,7 @@ impl Random {
     }
 }
 
-/// Numbers at the edges of formats.
+/// A number at the edge of a format.
 struct Edge(fn(Format) -> u64);
 
 const EDGES: &[Edge] = &[
@@ -74,7 +74,7 @@ fn is_nan(format: Format, bits: u64) -> bool {
     bits & !sign(format) > infinity(format)
 }
 
-/// The host's result, as bits.
+/// Returns the host's result as bits.
 fn host(format: Format, op: FloatOp, a: u64, b: u64) -> u64 {
     macro_rules! of {
         ($float:ty, $bits:ty) => {{
@@ -148,7 +148,7 @@ fn formats_are_converted_as_the_host_does() {
     }
 }
 
-/// Every binary16 there and back.
+/// Converts every binary16 to binary32 and back.
 #[test]
 fn halves_are_kept() {
     for bits in 0..=u64::from(u16::MAX) {
