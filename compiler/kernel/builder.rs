@@ -383,7 +383,7 @@ impl KernelBuilder {
         self.counted((start, end, step), false, carried, body)
     }
 
-    /// A counted loop, whose rounds are independent if it is `each`.
+    /// Adds a counted loop. Its rounds are independent if `each` is `true`.
     fn counted(
         &mut self,
         (start, end, step): (Value, Value, i64),
@@ -441,7 +441,7 @@ impl KernelBuilder {
         });
     }
 
-    /// All rounds below an extent, divided into ranges: `body` gets the first round of a range, and the first one after it.
+    /// Divides the rounds below an extent into ranges. `body` gets the first round of a range and the end of the range.
     pub fn divide(&mut self, extent: Value, private: &[Buffer], body: impl FnOnce(&mut Self, Value, Value)) {
         let [first, end] = [(); 2].map(|()| self.value(Type::INDEX));
         let body = self.region(vec![first, end], |b| {

@@ -1,4 +1,4 @@
-//! The buffers of a running kernel.
+//! Memory of a running kernel: its buffers.
 
 use super::InterpretError;
 use super::meetings::{Access, Meetings};
@@ -6,23 +6,23 @@ use super::visits::Visits;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
-/// First contents of local arrays: as a float a NaN, as an integer large and negative.
+/// Byte that fills local arrays at first: a NaN as a float, −1 as an integer.
 const UNDEFINED: u8 = 0xff;
 
 pub struct Memory<'k, 'b> {
     kernel: &'k Kernel,
     params: &'b mut [Vec<u8>],
-    /// Arrays of each position that runs at the same time.
+    /// The local arrays of each position that runs at the same time.
     locals: Vec<Vec<Vec<u8>>>,
-    /// Which of them runs.
+    /// The number of the current position among these.
     slot: usize,
-    /// Arrays of a workgroup.
+    /// The arrays that a workgroup shares.
     shared: Vec<Vec<u8>>,
-    /// Where each buffer is, by its number.
+    /// The backing of each buffer, by its number.
     places: Vec<Backing>,
-    /// Who was where, if there are positions.
+    /// Accesses of positions, if the kernel has a grid.
     meetings: Option<Meetings>,
-    /// Who was where, of independent rounds.
+    /// Accesses of independent rounds.
     visits: Visits,
 }
 
@@ -64,7 +64,7 @@ impl<'k, 'b> Memory<'k, 'b> {
         Ok(Self { kernel, params, locals: vec![locals], slot: 0, shared, places, meetings, visits: Visits::new(kernel) })
     }
 
-    /// Positions of a grid begin that run at the same time: a workgroup, or one. Their arrays are their own.
+    /// Starts positions that run at the same time: a workgroup, or a single one. Each has its own local arrays.
     pub fn begin(&mut self, positions: usize) {
         let of_one = self.locals.first().cloned().unwrap_or_default();
         self.locals.resize(positions, of_one);
@@ -75,7 +75,7 @@ impl<'k, 'b> Memory<'k, 'b> {
         }
     }
 
-    /// A position goes on, which is some place among those that began.
+    /// Makes a position the current one. `slot` is its number among those that were started.
     pub fn go_on(&mut self, position: u32, slot: usize) {
         self.slot = slot;
         if let Some(meetings) = &mut self.meetings {
@@ -83,12 +83,12 @@ impl<'k, 'b> Memory<'k, 'b> {
         }
     }
 
-    /// Independent rounds begin.
+    /// Starts a loop of independent rounds.
     pub fn enter(&mut self) {
         self.visits.enter();
     }
 
-    /// An independent round begins, which has its own copy of some buffers.
+    /// Starts an independent round with its own copy of some buffers.
     pub fn round(&mut self, counter: i64, own: &[Buffer]) {
         self.visits.round(counter);
         for &buffer in own {
@@ -100,26 +100,26 @@ impl<'k, 'b> Memory<'k, 'b> {
         }
     }
 
-    /// All rounds of the innermost loop of independent rounds are over.
+    /// Ends the innermost loop of independent rounds.
     pub fn leave(&mut self) {
         self.visits.leave();
     }
 
-    /// The positions that began have waited for each other.
+    /// Notes a barrier of the started positions.
     pub fn barrier(&mut self) {
         if let Some(meetings) = &mut self.meetings {
             meetings.barrier();
         }
     }
 
-    /// Stores the status of a position that fails. Others may, too.
+    /// Stores the status of a position that fails. Several positions may fail.
     pub fn fail(&mut self, status: i32) {
         if let Some(Backing::Param(i)) = self.kernel.status().map(|status| &self.places[status.index()]) {
             self.params[*i][..4].copy_from_slice(&status.to_le_bytes());
         }
     }
 
-    /// Some elements from `first` on.
+    /// Loads `count` elements from `first` on.
     pub fn load(&mut self, buffer: Buffer, first: i64, count: usize) -> Result<Vec<u64>, InterpretError> {
         let range = self.range(buffer, first, count, "a load")?;
         self.meet(buffer, first, count, Access::Read)?;
@@ -133,7 +133,7 @@ impl<'k, 'b> Memory<'k, 'b> {
         Ok(bytes[range].chunks_exact(width).map(element).collect())
     }
 
-    /// Elements from `first` on.
+    /// Stores elements from `first` on.
     pub fn store(&mut self, buffer: Buffer, first: i64, lanes: &[u64]) -> Result<(), InterpretError> {
         let data = self.kernel.buffer(buffer);
         if data.kind == BufferKind::Input {
@@ -171,7 +171,7 @@ impl<'k, 'b> Memory<'k, 'b> {
         })
     }
 
-    /// The bytes of some elements.
+    /// Returns the bytes of some elements. An error if an element is outside the buffer.
     fn range(&self, buffer: Buffer, first: i64, count: usize, access: &'static str) -> Result<std::ops::Range<usize>, InterpretError> {
         let data = self.kernel.buffer(buffer);
         let outside = |index| InterpretError::OutOfBounds {

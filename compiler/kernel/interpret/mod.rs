@@ -1,7 +1,7 @@
-//! The interpreter of kernels: scalar, slow, obvious. It is the oracle of schedules, of mathematics and of the back ends.
+//! Interpreter of kernels: scalar and simple. Schedules, mathematics and back ends are tested against it.
 //!
-//! Buffers are byte vectors. What [`super::instructions`] leaves undefined is either an error here (an access outside a buffer, a shift
-//! by the width or more) or a value chosen to be noticed (the first contents of local arrays).
+//! Buffers are byte vectors. Undefined behaviour of [`super::instructions`] is an error here (an access outside a buffer, a shift by the width or more),
+//! or gives a noticeable value (the initial contents of local arrays).
 
 mod grid;
 mod group;
@@ -23,7 +23,7 @@ use super::*;
 use cranelift_entity::EntityRef;
 use memory::Memory;
 
-/// Why a kernel could not go on.
+/// Error of a running kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InterpretError {
     /// An access to an element that the buffer does not have.
@@ -31,7 +31,7 @@ pub enum InterpretError {
     OutOfBounds {
         /// The kernel's name.
         kernel: String,
-        /// What was tried: a load or a store.
+        /// The access: a load or a store.
         access: &'static str,
         /// The buffer's name.
         buffer: String,
@@ -48,19 +48,19 @@ pub enum InterpretError {
         /// The buffer's name.
         buffer: String,
     },
-    /// Two positions of a grid in one element, which one of them writes.
+    /// A race of two positions of a grid: one of them writes an element that the other accesses.
     #[error("kernel {kernel}: positions {} and {} meet in element {index} of buffer {buffer}", positions[0], positions[1])]
     Race {
         /// The kernel's name.
         kernel: String,
-        /// The positions, the one that ran later last.
+        /// The positions. The one that ran later is last.
         positions: [u32; 2],
         /// The buffer's name.
         buffer: String,
         /// The element.
         index: u64,
     },
-    /// Two independent rounds or ranges in one element, which one of them writes.
+    /// A race of two independent rounds or ranges: one of them writes an element that the other accesses.
     #[error("kernel {kernel}: rounds {} and {} meet in element {index} of buffer {buffer}", rounds[0], rounds[1])]
     Meeting {
         /// The kernel's name.
@@ -77,17 +77,17 @@ pub enum InterpretError {
     Arguments {
         /// The kernel's name.
         kernel: String,
-        /// What does not fit.
+        /// Description of the mistake.
         message: String,
     },
-    /// A rule of the language is broken.
+    /// A broken rule of the language.
     #[error("kernel {kernel}: {value}: {message}")]
     Rule {
         /// The kernel's name.
         kernel: String,
-        /// The value defined, or `-`.
+        /// The defined value, or `-`.
         value: String,
-        /// What is wrong.
+        /// Description of the mistake.
         message: String,
     },
 }
@@ -96,18 +96,18 @@ pub enum InterpretError {
 ///
 /// `buffers` stand for [`Kernel::pointer_params`], in that order, each of at least `elements` times the size of its lane in bytes; `integers` are the
 /// integer parameters. Lanes are little-endian in memory. The kernel should be verified: on another one the interpreter may panic.
-/// It has no grid; [`interpret_grid`] runs one that has. Independent rounds run in an order that is always the same.
+/// The kernel must have no grid; [`interpret_grid`] runs kernels with one. Independent rounds run in a fixed order.
 ///
 /// # Errors
-/// At an access outside a buffer, a store to an input, a broken rule, arguments that do not fit, or where independent rounds meet.
+/// An error at an access outside a buffer, a store to an input, a broken rule, arguments that do not fit, or a race of independent rounds.
 pub fn interpret(kernel: &Kernel, buffers: &mut [Vec<u8>], integers: &[i64]) -> Result<i32, InterpretError> {
     interpret_shuffled(kernel, buffers, integers, 0)
 }
 
-/// [`interpret`] with independent rounds, and the ranges of what is divided, in an order drawn from a seed.
+/// Runs a kernel like [`interpret`], with independent rounds and ranges in an order drawn from a seed.
 ///
 /// # Errors
-/// As [`interpret`].
+/// The errors of [`interpret`].
 pub fn interpret_shuffled(kernel: &Kernel, buffers: &mut [Vec<u8>], integers: &[i64], seed: u64) -> Result<i32, InterpretError> {
     if integers.len() != kernel.integers {
         return Err(InterpretError::Arguments {
@@ -132,11 +132,11 @@ pub fn interpret_shuffled(kernel: &Kernel, buffers: &mut [Vec<u8>], integers: &[
 /// The bits of each lane of a value, zero above the lane's width; 0 or 1 for masks.
 type Lanes = Vec<u64>;
 
-/// Why a region did not come to its end.
+/// Reason why a region stopped before its end.
 enum Stop {
-    /// The kernel left with a status.
+    /// A status that the kernel returns.
     Status(i32),
-    /// The kernel is wrong.
+    /// An error in the kernel.
     Error(Box<InterpretError>),
 }
 
@@ -149,9 +149,9 @@ impl From<InterpretError> for Stop {
 struct Machine<'k, 'b> {
     kernel: &'k Kernel,
     memory: Memory<'k, 'b>,
-    /// By number of the value.
+    /// The lanes of each value.
     values: Vec<Lanes>,
-    /// Draws the order of independent rounds.
+    /// The seed for the order of independent rounds.
     seed: u64,
 }
 
@@ -173,12 +173,12 @@ impl<'k, 'b> Machine<'k, 'b> {
         self.kernel.ty(value).lane
     }
 
-    /// A scalar index.
+    /// Returns a scalar index.
     fn index(&self, value: Value) -> i64 {
         signed(self.lane(value), self.get(value)[0])
     }
 
-    /// Of the first `active` lanes those where a mask is true, as distances of their elements and as places.
+    /// Returns the lanes among the first `active` where a mask is true: the distance of each lane's element, and the lane.
     fn wanted(&self, mask: Value, active: u16) -> Vec<(i64, usize)> {
         let lanes = self.get(mask).iter().take(usize::from(active)).enumerate();
         lanes.filter(|(_, truth)| **truth != 0).map(|(lane, _)| (lane as i64, lane)).collect()
@@ -188,7 +188,7 @@ impl<'k, 'b> Machine<'k, 'b> {
         self.get(value)[0] != 0
     }
 
-    /// Gives values to other values, all at once: a region may yield its parameters in another order.
+    /// Copies values to other values, all at once, because a region may yield its parameters in another order.
     fn assign(&mut self, to: &[Value], from: &[Value]) {
         let lanes: Vec<Lanes> = from.iter().map(|&value| self.get(value).clone()).collect();
         for (&value, lanes) in to.iter().zip(lanes) {
@@ -258,7 +258,7 @@ impl<'k, 'b> Machine<'k, 'b> {
         Ok(())
     }
 
-    /// An instruction of one result of type `ty`, without regions.
+    /// Computes an instruction without regions, with one result of type `ty`.
     fn compute(&mut self, inst: &Inst, ty: Type) -> Result<Lanes, Fault> {
         let lanes = usize::from(ty.lanes);
         Ok(match inst {
@@ -354,7 +354,7 @@ impl<'k, 'b> Machine<'k, 'b> {
         Ok(self.zip(a, b, |a, b| lane::binary(op, lane, a, b)))
     }
 
-    /// A gather with clamped indices from a buffer without elements gives zeros, as there is nothing to clamp to.
+    /// Computes a gather. With clamped indices, an empty buffer gives zeros.
     fn gather(&mut self, buffer: Buffer, indices: Value, offset: i64, bounds: Bounds) -> Result<Lanes, Fault> {
         let lane = self.lane(indices);
         let last = self.kernel.buffer(buffer).elements as i64 - 1;
@@ -371,7 +371,7 @@ impl<'k, 'b> Machine<'k, 'b> {
     }
 }
 
-/// What is wrong with one instruction, before its place is known.
+/// A mistake of one instruction, without its place.
 enum Fault {
     Rule(String),
     Error(InterpretError),

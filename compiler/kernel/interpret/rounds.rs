@@ -1,15 +1,15 @@
-//! Independent rounds, and ranges of work that is divided: in an order drawn from a seed, with all that two of them do to one element noted.
+//! Interpreter of independent rounds and divided ranges. They run in an order drawn from a seed, and their accesses are noted to find races.
 
 use super::grid::shuffled;
 use super::{Machine, Stop};
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
-/// Work is divided into fewer ranges than this.
+/// Limit of the number of ranges.
 const MOST_RANGES: u64 = 8;
 
 impl<'k> Machine<'k, '_> {
-    /// Runs the rounds of a loop in some order.
+    /// Runs the independent rounds of a loop in the order of the seed.
     pub(super) fn each(&mut self, ends: [Value; 2], step: i64, body: &'k Region) -> Result<(), Stop> {
         let [start, end] = ends.map(|value| self.index(value));
         let span = end.checked_sub(start).and_then(|span| u64::try_from(span).ok()).unwrap_or(0);
@@ -25,7 +25,7 @@ impl<'k> Machine<'k, '_> {
         Ok(())
     }
 
-    /// Divides the rounds below an extent into some ranges, and runs these in some order.
+    /// Divides the rounds below an extent into ranges, and runs the ranges in the order of the seed.
     pub(super) fn divide(&mut self, extent: Value, private: &[Buffer], body: &'k Region) -> Result<(), Stop> {
         let extent = u64::try_from(self.index(extent)).unwrap_or(0);
         let own = [written_arrays(self.kernel, body), private.to_vec()].concat();
@@ -42,7 +42,7 @@ impl<'k> Machine<'k, '_> {
         Ok(())
     }
 
-    /// Ranges that together are all numbers below an extent, none of them empty.
+    /// Returns non-empty ranges that together are all numbers below an extent.
     fn ranges(&mut self, extent: u64) -> Vec<[i64; 2]> {
         if extent == 0 {
             return vec![];
@@ -54,7 +54,7 @@ impl<'k> Machine<'k, '_> {
         cuts.windows(2).map(|ends| [ends[0], ends[1]]).collect()
     }
 
-    /// Numbers below `count` in the next order that the seed draws.
+    /// Returns the numbers below `count` in the next order of the seed.
     fn shuffled(&mut self, count: u64) -> Vec<u32> {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         shuffled(count, self.seed)
@@ -65,7 +65,7 @@ impl<'k> Machine<'k, '_> {
     }
 }
 
-/// The local arrays that a region writes.
+/// Returns the local arrays that a region writes.
 fn written_arrays(kernel: &Kernel, body: &Region) -> Vec<Buffer> {
     let mut written = vec![false; kernel.buffers.len()];
     body.for_each(&mut |inst| {
@@ -82,7 +82,7 @@ mod tests {
     use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::verify;
 
-    /// The elements that a kernel leaves of eight zeros, for an order.
+    /// Runs a kernel on eight zeros in the order of a seed, and returns the elements.
     fn run(body: &str, seed: u64) -> Result<Vec<u8>, InterpretError> {
         let text = format!(
             "kernel @k(x: input i8[9] align 1, y: output i8[8] align 1, ring: scratch i8[2] align 1) {{
@@ -98,7 +98,7 @@ mod tests {
         Ok(y)
     }
 
-    /// Tells for each of some orders whether two rounds meet.
+    /// Tests, for each of some orders, whether two rounds race.
     fn meet(body: &str) -> Vec<bool> {
         (0..12).map(|seed| matches!(run(body, seed), Err(InterpretError::Meeting { .. }))).collect()
     }
@@ -107,7 +107,7 @@ mod tests {
     fn rounds_run_in_any_order_and_meet_nowhere() {
         let copy = "for each %1 in 0..8 step 2 { %2: i8x2 = load x[%1] store y[%1], %2 }";
         assert!((0..12).all(|seed| run(copy, seed) == Ok((1..=8).collect())));
-        // Each round has an array of its own, and the rounds of another loop are over.
+        // Each round has its own array, and the rounds of the first loop end before the second loop.
         let own = "for each %1 in 0..8 step 1 { %2: i8 = load x[%1] store own[0], %2 %3: i8 = load own[0] store y[%1], %3 }
                    for each %4 in 0..7 step 1 { %5: i8 = load y[7] store y[%4], %5 }";
         assert!((0..12).all(|seed| run(own, seed) == Ok(vec![8; 8])));
@@ -134,7 +134,7 @@ mod tests {
         assert!(error.starts_with("kernel k: rounds ") && error.ends_with(" meet in element 6 of buffer y"), "{error}");
     }
 
-    /// A ring of two elements, which each range fills again.
+    /// A ring of two elements that each range fills itself.
     const RING: &str = "{
         %3: i8 = load x[%1]
         store ring[0], %3
@@ -155,7 +155,7 @@ mod tests {
         assert!((0..12).all(|seed| run(&private, seed) == Ok((1..=8).collect())));
         let meets = meet(&format!("divide 0..8 as (%1, %2) {RING}"));
         assert!(meets.contains(&true), "ranges share a ring");
-        // What a range does not fill itself is not there.
+        // Elements that a range does not fill itself are undefined.
         let unfilled = "divide 0..8 as (%1, %2) private ring {
             %3: mask = equal %1, 0
             if %3 { store ring[0], 7 }

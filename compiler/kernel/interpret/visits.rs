@@ -1,26 +1,26 @@
-//! Who reads and who writes each element while rounds are independent. A round is inside the rounds of the loops around it, so it is a node of a
-//! tree. Two rounds meet if the first nodes in which they differ are rounds of one loop.
+//! Detection of races between independent rounds. A round is inside the rounds of the loops around it, so rounds are nodes of a tree. Two rounds race if
+//! the first nodes in which their paths differ are rounds of the same run of a loop.
 
 use super::meetings::Access;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use std::ops::Range;
 
-/// A round of a loop, while this runs once.
+/// A round in one run of a loop.
 #[derive(Clone, Copy)]
 struct Round {
     /// The round around it.
     outer: usize,
     depth: usize,
-    /// The number of the loop, another one each time that it runs.
+    /// The number of the run of the loop.
     run: u32,
     counter: i64,
 }
 
-/// The rounds that have come to an element since the outermost loop began.
+/// The rounds that have accessed an element since the outermost loop began.
 #[derive(Clone, Default)]
 struct Visitors {
-    /// The number of the outermost loop.
+    /// The number of the outermost loop's run.
     outermost: u32,
     /// The round that wrote it last.
     writer: Option<usize>,
@@ -29,22 +29,22 @@ struct Visitors {
 
 /// The visitors of all elements.
 pub struct Visits {
-    /// The kernel itself comes first.
+    /// The rounds so far. The first one is the kernel itself.
     rounds: Vec<Round>,
-    /// The round that runs.
+    /// The current round.
     now: usize,
-    /// Loops that run, the innermost last: the number of each, and the round around it.
+    /// Open loops, innermost last: the number of the run, and the round around the loop.
     open: Vec<(u32, usize)>,
-    /// Loops that have run.
+    /// The number of runs of loops so far.
     runs: u32,
-    /// The outermost loop that runs, or ran last.
+    /// The number of the current or last outermost loop's run.
     outermost: u32,
-    /// By number of the buffer; empty for buffers that nothing writes, and for those that a round or range has for itself.
+    /// The visitors of each element, by buffer. Empty for buffers that are only read, or of which each round or range has a copy.
     visitors: Vec<Vec<Visitors>>,
 }
 
 impl Visits {
-    /// Nobody has come yet. The buffers are known to fit memory.
+    /// Makes a state without accesses. The buffers must fit memory.
     pub fn new(kernel: &Kernel) -> Self {
         let marked = |statement: &Statement| matches!(statement.inst, Inst::For { each: true, .. } | Inst::Divide { .. });
         let mut visitors = vec![vec![]; kernel.buffers.len()];
@@ -64,7 +64,7 @@ impl Visits {
         Self { rounds: vec![kernel], now: 0, open: vec![], runs: 0, outermost: 0, visitors }
     }
 
-    /// A loop begins.
+    /// Starts a loop of independent rounds.
     pub fn enter(&mut self) {
         self.runs += 1;
         if self.open.is_empty() {
@@ -74,19 +74,19 @@ impl Visits {
         self.open.push((self.runs, self.now));
     }
 
-    /// A round of the innermost loop begins.
+    /// Starts a round of the innermost loop.
     pub fn round(&mut self, counter: i64) {
         let Some(&(run, outer)) = self.open.last() else { return };
         self.now = self.rounds.len();
         self.rounds.push(Round { outer, depth: self.open.len(), run, counter });
     }
 
-    /// The innermost loop ends.
+    /// Ends the innermost loop.
     pub fn leave(&mut self) {
         self.now = self.open.pop().map_or(0, |(_, outer)| outer);
     }
 
-    /// The round that runs comes to some elements. An error is two rounds that meet, and where.
+    /// Notes accesses of the current round. The error has the counters of two rounds that race, and the element.
     pub fn visit(&mut self, buffer: Buffer, elements: Range<usize>, access: Access) -> Result<(), ([i64; 2], usize)> {
         let visitors = &mut self.visitors[buffer.index()];
         if self.open.is_empty() || visitors.is_empty() {
@@ -116,7 +116,7 @@ impl Visits {
     }
 }
 
-/// The counters of the rounds of one loop in which two rounds differ first, if there is such a loop.
+/// Returns the counters of two rounds in the loop where their paths first differ. `None` if they do not differ in the rounds of one loop.
 fn meet(rounds: &[Round], mut a: usize, mut b: usize) -> Option<[i64; 2]> {
     while rounds[a].depth > rounds[b].depth {
         a = rounds[a].outer;

@@ -92,7 +92,7 @@ fn between(b: &mut KernelBuilder, x: Value, bottom: f64, top: f64) -> Value {
     if is_above { x } else { b.binary(BinaryOp::FloatMaxFirst, x, bottom) }
 }
 
-/// Tells whether a value was just held above a number that is no less than `bottom`, unless it is NaN.
+/// Tests whether a value was just limited from below by a number of at least `bottom`. The value may still be a NaN.
 fn is_at_least(b: &KernelBuilder, x: Value, bottom: f64) -> bool {
     let Some(&Inst::Binary { op: BinaryOp::FloatMaxFirst, b: least, .. }) = b.definition(x) else { return false };
     let Some(&Inst::Constant { bits }) = b.definition(least) else { return false };

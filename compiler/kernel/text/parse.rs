@@ -429,7 +429,7 @@ impl<'t> Parser<'t> {
         Ok(Inst::Divide { extent, private, body })
     }
 
-    /// A value that is defined here, an index; its type is written if it is not the usual one.
+    /// Reads an index that is defined here. Its type is only written if it is not [`Type::INDEX`].
     fn index(&mut self) -> Result<Value, ParseError> {
         let index = self.define()?;
         self.kernel.types[index.index()] = if self.take_mark(":") { self.ty()? } else { Type::INDEX };

@@ -1,10 +1,10 @@
-//! Rules of independent rounds and ranges. The interpreter finds two of them that meet.
+//! Rules of independent rounds and ranges. The interpreter finds races between them.
 
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashSet;
 
-/// Checks the rules.
+/// Checks the rules of all loops and divisions of a kernel.
 pub fn check(kernel: &Kernel) -> Result<(), String> {
     for Statement { inst, .. } in kernel.statements() {
         let (Inst::For { each: true, body, .. } | Inst::Divide { body, .. }) = inst else { continue };
@@ -17,7 +17,7 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
     if divides > 0 { check_divide(kernel, divides) } else { Ok(()) }
 }
 
-/// The local arrays that a region writes. Each round or range has its own.
+/// Returns the local arrays that a region writes. Each round or range has its own copy.
 fn written_arrays(kernel: &Kernel, body: &Region) -> Vec<Buffer> {
     let mut written = FxHashSet::default();
     body.for_each(&mut |inst| {
@@ -29,7 +29,7 @@ fn written_arrays(kernel: &Kernel, body: &Region) -> Vec<Buffer> {
     arrays.filter(|buffer| written.contains(buffer)).collect()
 }
 
-/// Checks that buffers of which rounds or ranges have a copy are accessed by them alone.
+/// Checks that buffers with a copy for each round or range are only accessed inside them.
 fn check_own(kernel: &Kernel, body: &Region, own: &[Buffer]) -> Result<(), String> {
     for &buffer in own {
         let accesses = |region: &Region| {
@@ -44,7 +44,7 @@ fn check_own(kernel: &Kernel, body: &Region, own: &[Buffer]) -> Result<(), Strin
     Ok(())
 }
 
-/// Checks a kernel with `divides` statements that divide work.
+/// Checks the rules of a kernel with a `Divide`. `divides` is the number of these statements.
 fn check_divide(kernel: &Kernel, divides: usize) -> Result<(), String> {
     let mut effects = kernel.body.statements.iter().map(|statement| &statement.inst).filter(|inst| inst.has_effect());
     let (Some(Inst::Divide { private, body, .. }), None, 1) = (effects.next(), effects.next(), divides) else {
@@ -70,7 +70,7 @@ mod tests {
     use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::verify;
 
-    /// The first broken rule of a kernel with this body.
+    /// Returns the first broken rule of a kernel with a given body.
     fn broken(body: &str) -> Option<String> {
         let text = format!(
             "kernel @k(x: input i32[8] align 4, y: output i32[8] align 4, t: scratch i32[4] align 4) {{

@@ -1,8 +1,12 @@
-//! The rules of the kernel language, checked. A kernel that breaks one is a mistake of a schedule, ours; back ends and the
-//! interpreter may trust a verified kernel.
+//! Verifier of the kernel language. A kernel that breaks a rule is a bug of a schedule. Back ends and the interpreter rely on verified kernels.
 //!
-//! Checked are: buffers; that every value is defined once, and before its uses, in the same region or one around it; the types of operands and
-//! results; what regions take and yield; that a kernel rounds in one way; what a grid and independent rounds ask for; and that accesses at constant places, or at sums of multiples of counters with constant bounds, stay inside their buffers.
+//! The verifier checks:
+//! - buffers,
+//! - that every value is defined once, and before its uses, in the same region or one around it,
+//! - the types of operands and results, and the parameters and yields of regions,
+//! - that a kernel rounds in one way,
+//! - the rules of grids and of independent rounds,
+//! - that accesses stay inside their buffers, if their indices are sums of constants and multiples of counters with constant bounds.
 
 mod division;
 mod grid;
@@ -18,25 +22,25 @@ use super::*;
 use cranelift_entity::EntityRef;
 pub use rounding::is_toward_zero;
 
-/// A broken rule, and where.
+/// A broken rule with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("kernel {kernel}: {message}{}", place.as_ref().map(|line| format!(", in `{line}`")).unwrap_or_default())]
 pub struct VerifyError {
     /// The kernel's name.
     pub kernel: String,
-    /// The text of the statement; none for what concerns the whole kernel.
+    /// The text of the statement. `None` if the rule concerns the whole kernel.
     pub place: Option<String>,
-    /// What is wrong.
+    /// Description of the mistake.
     pub message: String,
 }
 
-/// A sentence on what is wrong with a statement.
+/// Result of a check. The error is a sentence about a mistake.
 type Check<T = ()> = Result<T, String>;
 
 /// Checks a kernel.
 ///
 /// # Errors
-/// At the first broken rule.
+/// The first broken rule.
 pub fn verify(kernel: &Kernel) -> Result<(), VerifyError> {
     let states = vec![State::Unknown; kernel.types.len()];
     let mut verifier = Verifier { kernel, states, indices: Indices::new(&kernel.types, usize::MAX), loops: 0 };
@@ -54,7 +58,7 @@ impl From<String> for Mistake {
     }
 }
 
-/// What has happened to a value so far.
+/// State of a value so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Unknown,
@@ -66,7 +70,7 @@ struct Verifier<'k> {
     kernel: &'k Kernel,
     states: Vec<State>,
     indices: Indices,
-    /// The loops around the statement.
+    /// The number of loops around the statement.
     loops: usize,
 }
 
@@ -95,7 +99,7 @@ impl Verifier<'_> {
         Ok(rounding::check(kernel)?)
     }
 
-    /// A value becomes visible.
+    /// Makes a value visible.
     fn define(&mut self, value: Value, ty: Type) -> Check {
         let state = self.states.get_mut(value.index()).ok_or_else(|| format!("{value} has no type"))?;
         if *state != State::Unknown {
@@ -105,7 +109,7 @@ impl Verifier<'_> {
         expect(value, self.kernel.ty(value), ty)
     }
 
-    /// The type of a value that is used.
+    /// Returns the type of a value at a use. An error if the value is not visible.
     fn ty(&self, value: Value) -> Check<Type> {
         match self.states.get(value.index()) {
             Some(State::InScope) => Ok(self.kernel.ty(value)),
@@ -125,7 +129,7 @@ impl Verifier<'_> {
         values.iter().zip(types).try_for_each(|(&value, &ty)| self.is(value, ty))
     }
 
-    /// Statements of a region. `certain` says that the region runs for all values of the counters around it.
+    /// Checks the statements of a region. `certain` is `true` if the region runs for all values of the counters around it.
     fn statements(&mut self, region: &Region, mut certain: bool) -> Result<(), Mistake> {
         for statement in &region.statements {
             let place = |message| Mistake { place: Some(statement_line(self.kernel, statement)), message };
@@ -134,7 +138,7 @@ impl Verifier<'_> {
                 inst => {
                     let computed = self.plain(statement, certain);
                     computed.map_err(place)?;
-                    // A failure may keep the following accesses from being reached with some value of a counter, or at some position.
+                    // After a possible failure, the next accesses may not run for every value of a counter or every position.
                     certain &= !(matches!(inst, Inst::FailIf { .. }) && (self.loops > 0 || self.kernel.grid.is_some()));
                 }
             }
@@ -142,7 +146,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// A statement without regions.
+    /// Checks a statement without regions.
     fn plain(&mut self, statement: &Statement, certain: bool) -> Check {
         let result = match statement.results[..] {
             [] => None,
@@ -162,7 +166,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// A statement with regions.
+    /// Checks a statement with regions.
     fn nest(&mut self, statement: &Statement, certain: bool) -> Result<(), Mistake> {
         let place = |kernel: &Kernel, message: String| Mistake { place: Some(statement_line(kernel, statement)), message };
         let kernel = self.kernel;
@@ -179,7 +183,7 @@ impl Verifier<'_> {
                 }
                 let types = self.types(carried).map_err(at)?;
                 let params = [&[index], &types[..]].concat();
-                // A loop that may not run at all, or to an end that is not known, proves nothing about what is inside.
+                // If a loop may have no round or its end is unknown, accesses inside are not certain to run.
                 let counter = body.params.first().filter(|param| param.index() < kernel.types.len());
                 if let Some(&counter) = counter {
                     self.indices.count(counter, *start, *end, *step);
@@ -221,7 +225,7 @@ impl Verifier<'_> {
         values.iter().map(|&value| self.ty(value)).collect()
     }
 
-    /// A nested region with parameters and yields of given types.
+    /// Checks a nested region with parameters and yields of given types.
     fn region(
         &mut self,
         region: &Region,
@@ -252,7 +256,8 @@ impl Verifier<'_> {
         statement.results.iter().zip(types).try_for_each(|(&value, &ty)| self.define(value, ty))
     }
 
-    /// That an access at a known place stays inside its buffer, and that inputs are not written. A mask may leave out all that an access reaches.
+    /// Checks that an access at a known place stays inside its buffer, and that inputs are not written. Masked accesses may be out of range, because the
+    /// mask may exclude those lanes.
     fn inside(&self, inst: &Inst, result: Option<Type>, certain: bool) -> Check {
         let (buffer, index, offset, count) = match inst {
             Inst::Load { buffer, index, offset, active, .. } => (*buffer, *index, *offset, *active),
@@ -268,7 +273,7 @@ impl Verifier<'_> {
         if matches!(inst, Inst::Load { mask: Some(_), .. } | Inst::Store { mask: Some(_), .. }) {
             return Ok(());
         }
-        // Both ends are taken, so an access that may leave its buffer by what is known does.
+        // The index takes both ends of its interval. So if the interval leaves the buffer, the access does.
         if !self.indices.takes_ends(index) || !certain && self.indices.number(index).is_none() {
             return Ok(());
         }
