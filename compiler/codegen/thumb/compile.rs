@@ -1,4 +1,4 @@
-//! A kernel on its way to code.
+//! Compilation of a kernel to machine code.
 
 use super::fuse::fuse;
 use super::listing::text;
@@ -15,19 +15,19 @@ use crate::kernel::{Kernel, Lane, Type};
 use crate::machine::Machine;
 use regalloc2::RegClass;
 
-/// Compiles a kernel with narrow indices to a function of the procedure call standard for Arm (AAPCS): one pointer for each of
-/// [`Kernel::pointer_params`], then the integers, a word each; it returns a status, 0 when good. The code has no relocations.
+/// Compiles a kernel with 32-bit indices to a function of the procedure call standard for Arm (AAPCS). It takes one pointer for each of
+/// [`Kernel::pointer_params`], then the integers, one word each. It returns a status, 0 when good. The code has no relocations.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
+/// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
 pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
     Ok(compile(kernel, machine)?.code)
 }
 
-/// The instructions of a kernel as text, one a line.
+/// Lists the instructions of a kernel, one a line.
 ///
 /// # Errors
-/// As [`compile_kernel`].
+/// The errors of [`compile_kernel`].
 pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenError> {
     Ok(text(&compile(kernel, machine)?))
 }
@@ -49,7 +49,7 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     assemble(&Thumb2::new(machine), &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
 }
 
-/// Registers that loops may fill with what they hand on and with numbers; the rest is for what a round computes.
+/// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.
 fn most_in_loop(class: RegClass) -> usize {
     match class {
         RegClass::Int => 7,
