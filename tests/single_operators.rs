@@ -1,6 +1,5 @@
 //! Operators alone, in shapes that take a way of their own: the kernels of every machine beside the tensor interpreter, and the code of this one.
 
-#[allow(dead_code, reason = "other tests use the rest")]
 mod support;
 
 use modelc::ir::interpret::Interpreter;

@@ -121,7 +121,7 @@ pub(super) fn access_and_step(moved: Moved, registers: &[u8], (base, by): (u8, i
     let base = u32::from(base) << 16;
     match *registers {
         [register] if steps(by, false) => code.word(single_word(moved, register) | base | 0xB00 | by as u32),
-        [low, high] if steps(by, true) => code.word(pair_word(moved.store, low, high) | 0x00A0_0000 | base | by as u32 / 4),
+        [low, high] if steps(by, true) => code.word(pair_word(moved.store, low, high) | 0x00A0_0000 | base | (by as u32 / 4)),
         _ => return Err(format!("{moved:?} of {registers:?}, and {by} bytes further on")),
     }
     Ok(())
