@@ -5,7 +5,7 @@ use super::long;
 use super::ops::{Half, Operand, Ops, WordOp, Words};
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Lowering, Select};
-use crate::kernel::{DotOp, HorizontalOp, Lane, Value};
+use crate::kernel::{DotOp, HorizontalOp, Value};
 use regalloc2::VReg;
 
 impl<S: Select<Held = Held>> Lowering<'_, S>
@@ -89,9 +89,7 @@ where
         let ty = self.ty(a);
         let two = op.of_two(ty.lane.is_float());
         match self.shape(ty) {
-            _ if ty.lane == Lane::F64 || ty.lane == Lane::F32 && !self.has_floats() => {
-                self.unsupported(format_args!("{op:?} of {:?} on this CPU level", ty.lane))
-            }
+            _ if self.is_soft(ty.lane) => self.soft_horizontal(two, a),
             Shape::Floats => {
                 let floats = self.floats(a)?;
                 Ok(Held::Floats(vec![by_halves(floats, |x, y| self.float_result(two, x, y))?]))
@@ -114,7 +112,7 @@ where
 }
 
 /// Combines lane i with lane i + n/2, until one lane is left.
-fn by_halves<W: Copy>(mut lanes: Vec<W>, mut f: impl FnMut(W, W) -> Result<W, CodegenError>) -> Result<W, CodegenError> {
+pub(super) fn by_halves<W>(mut lanes: Vec<W>, mut f: impl FnMut(W, W) -> Result<W, CodegenError>) -> Result<W, CodegenError> {
     while lanes.len() > 1 {
         let high = lanes.split_off(lanes.len() / 2);
         lanes = lanes.into_iter().zip(high).map(|(x, y)| f(x, y)).collect::<Result<_, _>>()?;

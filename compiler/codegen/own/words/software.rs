@@ -3,6 +3,7 @@
 use super::held::{Held, Upper};
 use super::long;
 use super::ops::{Operand, Ops, Test, WordOp, Words};
+use super::permute::by_halves;
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Lowering, Select};
 use crate::codegen::support::{FloatOp, Format, LongOp, Support};
@@ -84,6 +85,14 @@ where
         let lanes: Result<Vec<Bits>, CodegenError> = pairs.into_iter().map(|(x, y)| self.soft_result(op, format_of(lane), x, y)).collect();
         let lanes = lanes?;
         Ok(self.held_floats(lane, lanes))
+    }
+
+    /// Combines all lanes of a vector to one, by halves.
+    pub(super) fn soft_horizontal(&mut self, op: BinaryOp, a: Value) -> Result<Held, CodegenError> {
+        let lane = self.ty(a).lane;
+        let lanes = self.float_lanes(a)?;
+        let all = by_halves(lanes, |x, y| self.soft_result(op, format_of(lane), x, y))?;
+        Ok(self.held_floats(lane, vec![all]))
     }
 
     fn soft_result(&mut self, op: BinaryOp, format: Format, x: Bits, y: Bits) -> Result<Bits, CodegenError> {
