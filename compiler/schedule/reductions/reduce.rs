@@ -131,7 +131,8 @@ impl ReduceSchedule<'_> {
     fn across_lanes(&self, lanes: u16, channels: Number) -> u16 {
         let machine = self.cx.machine;
         let (Number::Known(channels), Goal::Speed) = (channels, self.cx.goal) else { return lanes };
-        let most = REGISTERS * u32::from(machine.vector_bytes()) / 2 / self.reduction.lane_bytes();
+        // Masks have no bytes.
+        let Some(most) = (REGISTERS * u32::from(machine.vector_bytes()) / 2).checked_div(self.reduction.lane_bytes()) else { return lanes };
         let fits = |lanes: u16| u32::from(lanes) <= most && channels % i64::from(lanes) == 0;
         let in_vectors = lanes > 1 && machine.has_vector_registers() && !machine.at_once;
         let mut wider = [4, 2].into_iter().filter_map(|by| lanes.checked_mul(by));
