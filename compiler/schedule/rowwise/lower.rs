@@ -208,8 +208,8 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[(Tensor, Tensor)]) -> 
         None => format!("row by row, {count} of {length}, {walks} passes"),
     };
     let kernel = b.finish();
-    // Work on the once-a-row values alone is the same in all columns, and in all vectors of a row.
-    let kernel = if across.is_some() || schedule.passes.has_reciprocals { INVARIANTS.after(kernel) } else { kernel };
+    // Work on the once-a-row values alone is the same in all columns.
+    let kernel = if across.is_some() { INVARIANTS.after(kernel) } else { kernel };
     Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 })
 }
 

@@ -8,7 +8,6 @@ mod fold;
 mod lower;
 mod passes;
 mod rows;
-mod shares;
 mod side_by_side;
 #[cfg(test)]
 mod tests;

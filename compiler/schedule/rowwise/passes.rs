@@ -4,7 +4,6 @@
 //! reduction has one more than its operand. Pass *k* reduces and writes the values of level *k*. It computes values of earlier passes again, or reads
 //! them if an earlier pass has kept them.
 
-use super::shares;
 use crate::fuse::{Epilogue, Rowwise};
 use crate::ir::{ElementType, Expression, ExpressionBuilder, Inst, Node, Op, Value};
 use crate::schedule::context::Context;
@@ -16,8 +15,6 @@ pub struct Passes {
     pub list: Vec<Pass>,
     /// Elements that an earlier pass keeps for a later one, and their places.
     pub kept: Vec<(Value, Keeper)>,
-    /// `true` if elements are multiplied by the reciprocal of a once-a-row value. Work on such values alone is then moved out of loops.
-    pub has_reciprocals: bool,
 }
 
 /// Place that keeps the elements of a row.
@@ -71,8 +68,7 @@ impl Passes {
             let work = Epilogue { operands: vec![], expression: Expression::default() };
             list.push(Pass { numbers: last, work, elements: vec![], reductions: vec![] });
         }
-        let has_reciprocals = cx.group.insts.iter().any(|&inst| levels.share(inst).is_some());
-        Self { list, kept: levels.kept, has_reciprocals }
+        Self { list, kept: levels.kept }
     }
 
     /// Returns the place that keeps a value.
@@ -229,12 +225,6 @@ impl<'a> Levels<'a> {
         (!list.is_empty()).then(|| (self.composed(&list, is_leaf), list))
     }
 
-    /// Returns the operands of an instruction that is a share of a softmax: the power and the sum. `None` for other instructions.
-    fn share(&self, inst: Inst) -> Option<[usize; 2]> {
-        // GPUs keep their own division.
-        if self.cx.machine.at_once { None } else { shares::share(self.cx, inst) }
-    }
-
     /// Returns the expression that computes the wanted values from leaves.
     fn composed(&self, wanted: &[Value], is_leaf: impl Fn(Value) -> bool) -> Epilogue {
         let function = self.cx.function;
@@ -254,10 +244,7 @@ impl<'a> Levels<'a> {
         for inst in self.cx.group.insts.iter().filter(|inst| needed.contains(*inst)) {
             let data = &function.insts[*inst];
             let inputs: Vec<Node> = data.operands.iter().map(|v| nodes[v]).collect();
-            let made = match self.share(*inst) {
-                Some([power, sum]) => vec![shares::product(&mut builder, inputs[power], inputs[sum])],
-                None => builder.inline(data.expression(), &inputs),
-            };
+            let made = builder.inline(data.expression(), &inputs);
             for (&result, node) in data.results.iter().zip(made) {
                 nodes.entry(result).or_insert(node);
             }
