@@ -9,6 +9,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use xtask::process::find;
 
 /// The files that commands name, with their substitutes.
 const FILES: &[(&str, &str)] = &[
@@ -68,13 +69,9 @@ impl Block<'_> {
 
     /// The commands, where what they need is there.
     fn commands(&self) -> impl Iterator<Item = &str> {
-        let runs = self.is_commands() && self.needs().all(|need| !ELSEWHERE.iter().any(|(name, _)| *name == need) && is_there(need));
+        let runs = self.is_commands() && self.needs().all(|need| !ELSEWHERE.iter().any(|(name, _)| *name == need) && find(need).is_some());
         self.text.lines().filter(move |_| runs)
     }
-}
-
-fn is_there(program: &str) -> bool {
-    std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join(program).is_file())
 }
 
 fn blocks(page: &str) -> Vec<Block<'_>> {

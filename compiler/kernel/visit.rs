@@ -1,7 +1,8 @@
 //! Visitors: the operands, regions and buffers of instructions.
 
-use super::{Bounds, Buffer, Inst, Kernel, Region, Statement, Value, Values};
+use super::{Bounds, Buffer, BufferKind, Inst, Kernel, Region, Statement, Value, Values};
 use cranelift_entity::EntityRef;
+use rustc_hash::FxHashSet;
 use smallvec::smallvec;
 
 impl Kernel {
@@ -13,6 +14,18 @@ impl Kernel {
             left.extend(region.statements.iter().flat_map(|statement| statement.inst.regions()));
             Some(region)
         })
+    }
+
+    /// Returns the local arrays that a region writes. Each independent round or range has its own copy of them.
+    pub fn arrays_written_in(&self, region: &Region) -> Vec<Buffer> {
+        let mut written = FxHashSet::default();
+        region.for_each(&mut |inst| {
+            if let Inst::Store { buffer, .. } = inst {
+                written.insert(*buffer);
+            }
+        });
+        let arrays = (0..self.buffers.len()).map(Buffer::new).filter(|buffer| self.buffer(*buffer).kind == BufferKind::Local);
+        arrays.filter(|buffer| written.contains(buffer)).collect()
     }
 
     /// Returns the statements of all regions, in no particular order.

@@ -1,6 +1,6 @@
 //! Openings of doc comments: a noun or a verb, so that a reader knows from the first word what an item is or does.
 
-use std::path::{Path, PathBuf};
+use super::repository::{files_ending_with, root};
 
 /// Words that begin a clause whose noun comes late or never.
 const CLAUSES: &[&str] = &["Whether", "What", "Where", "Which", "Those", "Of", "The same"];
@@ -30,31 +30,11 @@ fn clauses(text: &str) -> Vec<usize> {
     found
 }
 
-/// Every source file of the workspace, by its path below the root.
-fn sources() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut found = vec![];
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder of the repository can be read").flatten() {
-            let (path, name) = (entry.path(), entry.file_name().into_string().unwrap_or_default());
-            if path.is_dir() && !name.starts_with('.') && name != "target" {
-                folders.push(path);
-            } else if name.ends_with(".rs") {
-                found.push(path.strip_prefix(root).expect("it is below the root").to_owned());
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
 #[test]
 fn doc_comments_begin_with_a_noun_or_a_verb() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut wrong = vec![];
-    for path in sources().iter().filter(|path| !NOT_YET.iter().any(|folder| path.starts_with(folder))) {
-        let text = std::fs::read_to_string(root.join(path)).expect("a source file can be read");
+    for path in files_ending_with(".rs").iter().filter(|path| !NOT_YET.iter().any(|folder| path.starts_with(root().join(folder)))) {
+        let text = std::fs::read_to_string(path).expect("a source file can be read");
         wrong.extend(clauses(&text).into_iter().map(|line| format!("{}:{line}", path.display())));
     }
     assert!(wrong.is_empty(), "{} doc comments begin with one of {CLAUSES:?}:\n{}", wrong.len(), wrong.join("\n"));

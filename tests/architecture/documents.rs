@@ -1,5 +1,6 @@
 //! Promises of the documents about themselves: short sentences, and valid links.
 
+use super::repository::{files_ending_with, root};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,26 +15,9 @@ const MOST_LINES: usize = 120;
 const COMMANDS: &[&[&str]] =
     &[&[], &["run"], &["bench"], &["verify"], &["inspect"], &["ops"], &["targets"], &["weights"], &["runtime"], &["completions"], &["man"]];
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// Returns every document of the repository.
 fn documents() -> Vec<PathBuf> {
-    let mut found = vec![];
-    let mut folders = vec![root().to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder of the repository can be read").flatten() {
-            let (path, name) = (entry.path(), entry.file_name().into_string().unwrap_or_default());
-            if path.is_dir() && !name.starts_with('.') && name != "target" {
-                folders.push(path);
-            } else if name.ends_with(".md") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
+    files_ending_with(".md")
 }
 
 /// Returns README.md, CONTRIBUTING.md and the pages of `docs/`, which are for strangers.

@@ -4,6 +4,7 @@
 mod comments;
 mod documents;
 mod modules;
+mod repository;
 mod source;
 
 use modules::{Circles, File, Modules, floor};

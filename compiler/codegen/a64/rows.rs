@@ -133,12 +133,12 @@ impl Row {
 use Field::{A, D, M, N};
 use Slot::{General as X, Vector as V};
 
-const VV: &[Slot] = &[V(D), V(N)];
-const VVV: &[Slot] = &[V(D), V(N), V(M)];
-const XX: &[Slot] = &[X(D), X(N)];
-const XXX: &[Slot] = &[X(D), X(N), X(M)];
-const XV: &[Slot] = &[X(D), V(N)];
-const VX: &[Slot] = &[V(D), X(N)];
+const V_V: &[Slot] = &[V(D), V(N)];
+const V_V_V: &[Slot] = &[V(D), V(N), V(M)];
+const X_X: &[Slot] = &[X(D), X(N)];
+const X_X_X: &[Slot] = &[X(D), X(N), X(M)];
+const X_V: &[Slot] = &[X(D), V(N)];
+const V_X: &[Slot] = &[V(D), X(N)];
 
 const fn row(name: &'static str, word: u32, sized: Sized, sizes: [Size; 2], slots: &'static [Slot]) -> Row {
     Row { name, word, sized, sizes, slots, reads_result: false, pure: true, feature: Feature::Base }
@@ -156,37 +156,37 @@ const FLOATS: [Size; 2] = [Size::S, Size::D];
 
 /// Makes a row of integer lanes: two vectors of one size.
 const fn same(name: &'static str, unsigned: u32, opcode: u32, sizes: [Size; 2]) -> Row {
-    row(name, 0x4E20_0400 | unsigned << 29 | opcode << 11, Sized::Integer, sizes, VVV)
+    row(name, 0x4E20_0400 | unsigned << 29 | opcode << 11, Sized::Integer, sizes, V_V_V)
 }
 
 /// Makes a row of float lanes: two vectors.
 const fn floats(name: &'static str, unsigned: u32, high: u32, opcode: u32) -> Row {
-    row(name, 0x4E20_0400 | unsigned << 29 | high << 23 | opcode << 11, Sized::Float, FLOATS, VVV)
+    row(name, 0x4E20_0400 | unsigned << 29 | high << 23 | opcode << 11, Sized::Float, FLOATS, V_V_V)
 }
 
 /// Makes a row of bitwise operations: two vectors.
 const fn bits(name: &'static str, unsigned: u32, size: u32) -> Row {
-    row(name, 0x4E20_1C00 | unsigned << 29 | size << 22, Sized::Fixed, ALL_SIZES, VVV)
+    row(name, 0x4E20_1C00 | unsigned << 29 | size << 22, Sized::Fixed, ALL_SIZES, V_V_V)
 }
 
 /// Makes a row of integer lanes: one vector.
 const fn one(name: &'static str, unsigned: u32, opcode: u32, sizes: [Size; 2]) -> Row {
-    row(name, 0x4E20_0800 | unsigned << 29 | opcode << 12, Sized::Integer, sizes, VV)
+    row(name, 0x4E20_0800 | unsigned << 29 | opcode << 12, Sized::Integer, sizes, V_V)
 }
 
 /// Makes a row of float lanes: one vector.
 const fn float(name: &'static str, unsigned: u32, high: u32, opcode: u32) -> Row {
-    row(name, 0x4E20_0800 | unsigned << 29 | high << 23 | opcode << 12, Sized::Float, FLOATS, VV)
+    row(name, 0x4E20_0800 | unsigned << 29 | high << 23 | opcode << 12, Sized::Float, FLOATS, V_V)
 }
 
 /// Makes a row from half a register, the upper half if `upper`, to lanes of twice the size.
 const fn long(name: &'static str, unsigned: u32, opcode: u32, upper: u32) -> Row {
-    row(name, 0x0E20_0000 | upper << 30 | unsigned << 29 | opcode << 12, Sized::Integer, TO_WORDS, VVV)
+    row(name, 0x0E20_0000 | upper << 30 | unsigned << 29 | opcode << 12, Sized::Integer, TO_WORDS, V_V_V)
 }
 
 /// Makes a row from a register to half a register, the upper half if `upper`.
 const fn narrow(name: &'static str, unsigned: u32, opcode: u32, upper: u32) -> Row {
-    let row = row(name, 0x0E20_0800 | upper << 30 | unsigned << 29 | opcode << 12, Sized::Integer, TO_WORDS, VV);
+    let row = row(name, 0x0E20_0800 | upper << 30 | unsigned << 29 | opcode << 12, Sized::Integer, TO_WORDS, V_V);
     if upper == 1 { reading(row) } else { row }
 }
 
@@ -210,7 +210,7 @@ const fn shift_long(name: &'static str, unsigned: u32, upper: u32) -> Row {
 
 /// Makes a row that permutes the lanes of two vectors.
 const fn permute(name: &'static str, opcode: u32) -> Row {
-    row(name, 0x4E00_0800 | opcode << 12, Sized::Integer, ALL_SIZES, VVV)
+    row(name, 0x4E00_0800 | opcode << 12, Sized::Integer, ALL_SIZES, V_V_V)
 }
 
 /// Makes a row on general-purpose registers.
@@ -258,7 +258,7 @@ pub(super) const NEG: Row = one("neg", 1, 0b01011, ALL_SIZES);
 pub(super) const CLZ: Row = one("clz", 1, 0b00100, TO_WORDS);
 pub(super) const SADDLP: Row = one("saddlp", 0, 0b00010, TO_WORDS);
 pub(super) const SADALP: Row = reading(one("sadalp", 0, 0b00110, TO_WORDS));
-pub(super) const NOT: Row = row("not", 0x6E20_5800, Sized::Fixed, ALL_SIZES, VV);
+pub(super) const NOT: Row = row("not", 0x6E20_5800, Sized::Fixed, ALL_SIZES, V_V);
 pub(super) const FABS: Row = float("fabs", 0, 1, 0b01111);
 pub(super) const FNEG: Row = float("fneg", 1, 1, 0b01111);
 pub(super) const FSQRT: Row = float("fsqrt", 1, 1, 0b11111);
@@ -270,14 +270,14 @@ pub(super) const SCVTF: Row = float("scvtf", 0, 0, 0b11101);
 pub(super) const UCVTF: Row = float("ucvtf", 1, 0, 0b11101);
 pub(super) const FCVTZS: Row = float("fcvtzs", 0, 1, 0b11011);
 pub(super) const FCVTZU: Row = float("fcvtzu", 1, 1, 0b11011);
-pub(super) const FCVTL: Row = row("fcvtl", 0x0E21_7800, Sized::Narrow, WORDS, VV);
-pub(super) const FCVTL2: Row = row("fcvtl2", 0x4E21_7800, Sized::Narrow, WORDS, VV);
-pub(super) const FCVTN: Row = row("fcvtn", 0x0E21_6800, Sized::Narrow, WORDS, VV);
-pub(super) const FCVTN2: Row = reading(row("fcvtn2", 0x4E21_6800, Sized::Narrow, WORDS, VV));
+pub(super) const FCVTL: Row = row("fcvtl", 0x0E21_7800, Sized::Narrow, WORDS, V_V);
+pub(super) const FCVTL2: Row = row("fcvtl2", 0x4E21_7800, Sized::Narrow, WORDS, V_V);
+pub(super) const FCVTN: Row = row("fcvtn", 0x0E21_6800, Sized::Narrow, WORDS, V_V);
+pub(super) const FCVTN2: Row = reading(row("fcvtn2", 0x4E21_6800, Sized::Narrow, WORDS, V_V));
 /// Division of the lowest lane only.
-pub(super) const FDIV_ONE: Row = row("fdiv", 0x1E20_1800, Sized::Float, FLOATS, VVV);
+pub(super) const FDIV_ONE: Row = row("fdiv", 0x1E20_1800, Sized::Float, FLOATS, V_V_V);
 /// Square root of the lowest lane only.
-pub(super) const FSQRT_ONE: Row = row("fsqrt", 0x1E21_C000, Sized::Float, FLOATS, VV);
+pub(super) const FSQRT_ONE: Row = row("fsqrt", 0x1E21_C000, Sized::Float, FLOATS, V_V);
 
 pub(super) const SQXTN: Row = narrow("sqxtn", 0, 0b10100, 0);
 pub(super) const SQXTN2: Row = narrow("sqxtn2", 0, 0b10100, 1);
@@ -313,15 +313,15 @@ pub(super) const TRN2: Row = permute("trn2", 6);
 pub(super) const ZIP2: Row = permute("zip2", 7);
 pub(super) const REV64: Row = one("rev64", 0, 0b00000, TO_WORDS);
 pub(super) const EXT: Row = row("ext", 0x6E00_0000, Sized::Fixed, ALL_SIZES, &[V(D), V(N), V(M), Slot::Number(Number::Byte)]);
-pub(super) const TBL: Row = row("tbl", 0x4E00_0000, Sized::Fixed, ALL_SIZES, VVV);
-pub(super) const TBX: Row = reading(row("tbx", 0x4E00_1000, Sized::Fixed, ALL_SIZES, VVV));
+pub(super) const TBL: Row = row("tbl", 0x4E00_0000, Sized::Fixed, ALL_SIZES, V_V_V);
+pub(super) const TBX: Row = reading(row("tbx", 0x4E00_1000, Sized::Fixed, ALL_SIZES, V_V_V));
 pub(super) const DUP: Row = row("dup", 0x4E00_0400, Sized::Numbered, ALL_SIZES, &[V(D), V(N), Slot::Number(Number::Lane)]);
-pub(super) const DUP_GENERAL: Row = row("dup", 0x4E00_0C00, Sized::Numbered, ALL_SIZES, VX);
+pub(super) const DUP_GENERAL: Row = row("dup", 0x4E00_0C00, Sized::Numbered, ALL_SIZES, V_X);
 pub(super) const INS_GENERAL: Row = reading(row("mov", 0x4E00_1C00, Sized::Numbered, ALL_SIZES, &[V(D), Slot::Number(Number::Lane), X(N)]));
 pub(super) const UMOV: Row = row("umov", 0x0E00_3C00, Sized::Numbered, ALL_SIZES, &[X(D), V(N), Slot::Number(Number::Lane)]);
 pub(super) const SMOV: Row = row("smov", 0x4E00_2C00, Sized::Numbered, TO_WORDS, &[X(D), V(N), Slot::Number(Number::Lane)]);
 
-pub(super) const SDOT: Row = Row { feature: Feature::DotProduct, ..reading(row("sdot", 0x4E80_9400, Sized::Fixed, ALL_SIZES, VVV)) };
+pub(super) const SDOT: Row = Row { feature: Feature::DotProduct, ..reading(row("sdot", 0x4E80_9400, Sized::Fixed, ALL_SIZES, V_V_V)) };
 pub(super) const SDOT_ELEMENT: Row = Row {
     feature: Feature::DotProduct,
     ..reading(row("sdot", 0x4F80_E000, Sized::Fixed, [Size::S, Size::S], &[V(D), V(N), V(M), Slot::Number(Number::Element)]))
@@ -331,36 +331,36 @@ pub(super) const FMLA_ELEMENT: Row =
 pub(super) const FMUL_ELEMENT: Row = row("fmul", 0x4F80_9000, Sized::Float, FLOATS, &[V(D), V(N), V(M), Slot::Number(Number::Element)]);
 
 /// Moves a general-purpose register to the low bits of a vector register, with zeros above.
-pub(super) const FMOV_TO_D: Row = general("fmov", 0x9E67_0000, VX);
-pub(super) const FMOV_FROM_D: Row = general("fmov", 0x9E66_0000, XV);
-pub(super) const SCVTF_S: Row = general("scvtf", 0x9E22_0000, VX);
-pub(super) const UCVTF_S: Row = general("ucvtf", 0x9E23_0000, VX);
+pub(super) const FMOV_TO_D: Row = general("fmov", 0x9E67_0000, V_X);
+pub(super) const FMOV_FROM_D: Row = general("fmov", 0x9E66_0000, X_V);
+pub(super) const SCVTF_S: Row = general("scvtf", 0x9E22_0000, V_X);
+pub(super) const UCVTF_S: Row = general("ucvtf", 0x9E23_0000, V_X);
 
 pub(super) const ADD_X: Row = general("add", 0x8B00_0000, &[X(D), X(N), X(M), Slot::Number(Number::Shift)]);
 pub(super) const ADD_NUMBER: Row = general("add", 0x9100_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
 pub(super) const SUB_NUMBER: Row = general("sub", 0xD100_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
 pub(super) const ADD_FAR: Row = general("add", 0x9140_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
 pub(super) const SUB_FAR: Row = general("sub", 0xD140_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
-pub(super) const SUB_X: Row = general("sub", 0xCB00_0000, XXX);
-pub(super) const AND_X: Row = general("and", 0x8A00_0000, XXX);
+pub(super) const SUB_X: Row = general("sub", 0xCB00_0000, X_X_X);
+pub(super) const AND_X: Row = general("and", 0x8A00_0000, X_X_X);
 pub(super) const ORR_X: Row = general("orr", 0xAA00_0000, &[X(D), X(N), X(M), Slot::Number(Number::Shift)]);
-pub(super) const EOR_X: Row = general("eor", 0xCA00_0000, XXX);
+pub(super) const EOR_X: Row = general("eor", 0xCA00_0000, X_X_X);
 pub(super) const MSUB_X: Row = general("msub", 0x9B00_8000, &[X(D), X(N), X(M), X(A)]);
-pub(super) const MUL_X: Row = general("mul", 0x9B00_7C00, XXX);
-pub(super) const SDIV_X: Row = general("sdiv", 0x9AC0_0C00, XXX);
-pub(super) const UDIV_X: Row = general("udiv", 0x9AC0_0800, XXX);
-pub(super) const LSL_X: Row = general("lsl", 0x9AC0_2000, XXX);
-pub(super) const LSR_X: Row = general("lsr", 0x9AC0_2400, XXX);
-pub(super) const ASR_X: Row = general("asr", 0x9AC0_2800, XXX);
-pub(super) const CLZ_X: Row = general("clz", 0xDAC0_1000, XX);
+pub(super) const MUL_X: Row = general("mul", 0x9B00_7C00, X_X_X);
+pub(super) const SDIV_X: Row = general("sdiv", 0x9AC0_0C00, X_X_X);
+pub(super) const UDIV_X: Row = general("udiv", 0x9AC0_0800, X_X_X);
+pub(super) const LSL_X: Row = general("lsl", 0x9AC0_2000, X_X_X);
+pub(super) const LSR_X: Row = general("lsr", 0x9AC0_2400, X_X_X);
+pub(super) const ASR_X: Row = general("asr", 0x9AC0_2800, X_X_X);
+pub(super) const CLZ_X: Row = general("clz", 0xDAC0_1000, X_X);
 pub(super) const NEG_X: Row = general("neg", 0xCB00_03E0, &[X(D), X(M)]);
 pub(super) const MVN_X: Row = general("mvn", 0xAA20_03E0, &[X(D), X(M)]);
 /// Bit-field moves: shifts by constants, and extensions.
 pub(super) const UBFM: Row = general("ubfm", 0xD340_0000, &[X(D), X(N), Slot::Number(Number::FieldStart), Slot::Number(Number::FieldEnd)]);
 pub(super) const SBFM: Row = general("sbfm", 0x9340_0000, &[X(D), X(N), Slot::Number(Number::FieldStart), Slot::Number(Number::FieldEnd)]);
 /// Bitwise and, exclusive or with 1.
-pub(super) const AND_ONE: Row = general("and", 0x9240_0000, XX);
-pub(super) const EOR_ONE: Row = general("eor", 0xD240_0000, XX);
+pub(super) const AND_ONE: Row = general("and", 0x9240_0000, X_X);
+pub(super) const EOR_ONE: Row = general("eor", 0xD240_0000, X_X);
 
 /// All rows.
 #[cfg(test)]

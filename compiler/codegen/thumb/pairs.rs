@@ -45,7 +45,7 @@ fn paired(insts: &[Inst], at: usize) -> Option<(usize, Inst)> {
         }
         // Other accesses to memory keep their order.
         let is_in_the_way = match op {
-            Op::LoadPair => !is_free(inst) && inst.accessed().is_none_or(|_| !is_load(inst)),
+            Op::LoadPair => !is_free(inst) && !is_load(inst),
             _ => !is_free(inst),
         };
         if is_in_the_way {

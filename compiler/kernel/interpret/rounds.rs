@@ -3,7 +3,6 @@
 use super::grid::shuffled;
 use super::{Machine, Stop};
 use crate::kernel::*;
-use cranelift_entity::EntityRef;
 
 /// Limit of the number of ranges.
 const MOST_RANGES: u64 = 8;
@@ -13,7 +12,7 @@ impl<'k> Machine<'k, '_> {
     pub(super) fn each(&mut self, ends: [Value; 2], step: i64, body: &'k Region) -> Result<(), Stop> {
         let [start, end] = ends.map(|value| self.index(value));
         let span = end.checked_sub(start).and_then(|span| u64::try_from(span).ok()).unwrap_or(0);
-        let own = written_arrays(self.kernel, body);
+        let own = self.kernel.arrays_written_in(body);
         self.memory.enter();
         for round in self.shuffled(span.div_ceil(step.cast_unsigned())) {
             let counter = start + i64::from(round) * step;
@@ -28,7 +27,7 @@ impl<'k> Machine<'k, '_> {
     /// Divides the rounds below an extent into ranges, and runs the ranges in the order of the seed.
     pub(super) fn divide(&mut self, extent: Value, private: &[Buffer], body: &'k Region) -> Result<(), Stop> {
         let extent = u64::try_from(self.index(extent)).unwrap_or(0);
-        let own = [written_arrays(self.kernel, body), private.to_vec()].concat();
+        let own = [self.kernel.arrays_written_in(body), private.to_vec()].concat();
         let ranges = self.ranges(extent);
         self.memory.enter();
         for range in self.shuffled(ranges.len() as u64) {
@@ -63,17 +62,6 @@ impl<'k> Machine<'k, '_> {
     fn set_index(&mut self, value: Value, index: i64) {
         self.set(value, vec![super::lane::cut(self.lane(value), index.into())]);
     }
-}
-
-/// Returns the local arrays that a region writes.
-fn written_arrays(kernel: &Kernel, body: &Region) -> Vec<Buffer> {
-    let mut written = vec![false; kernel.buffers.len()];
-    body.for_each(&mut |inst| {
-        if let Inst::Store { buffer, .. } = inst {
-            written[buffer.index()] = kernel.buffer(*buffer).kind == BufferKind::Local;
-        }
-    });
-    (0..written.len()).filter(|&number| written[number]).map(Buffer::new).collect()
 }
 
 #[cfg(test)]

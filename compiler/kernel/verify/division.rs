@@ -2,7 +2,6 @@
 
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
-use rustc_hash::FxHashSet;
 
 /// Checks the rules of all loops and divisions of a kernel.
 pub fn check(kernel: &Kernel) -> Result<(), String> {
@@ -11,22 +10,10 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
         if kernel.grid.is_some() {
             return Err("a grid, and independent rounds".into());
         }
-        check_own(kernel, body, &written_arrays(kernel, body))?;
+        check_own(kernel, body, &kernel.arrays_written_in(body))?;
     }
     let divides = kernel.statements().filter(|statement| matches!(statement.inst, Inst::Divide { .. })).count();
     if divides > 0 { check_divide(kernel, divides) } else { Ok(()) }
-}
-
-/// Returns the local arrays that a region writes. Each round or range has its own copy.
-fn written_arrays(kernel: &Kernel, body: &Region) -> Vec<Buffer> {
-    let mut written = FxHashSet::default();
-    body.for_each(&mut |inst| {
-        if let Inst::Store { buffer, .. } = inst {
-            written.insert(*buffer);
-        }
-    });
-    let arrays = (0..kernel.buffers.len()).map(Buffer::new).filter(|buffer| kernel.buffer(*buffer).kind == BufferKind::Local);
-    arrays.filter(|buffer| written.contains(buffer)).collect()
 }
 
 /// Checks that buffers with a copy for each round or range are only accessed inside them.

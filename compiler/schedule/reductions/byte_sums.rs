@@ -3,7 +3,6 @@
 use super::reduce::{Dimension, Lowering};
 use crate::ir::{ElementType, Reduction as Kind, ScalarOp};
 use crate::kernel::{Active, ConvertOp, Inst, KernelBuilder, Lane, Type, Value};
-use crate::schedule::context::Goal;
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
@@ -13,35 +12,45 @@ const MOST: i64 = 256;
 /// Minimum number of bytes. The sum of fewer costs more to widen than it saves.
 const LEAST: i64 = 4;
 
+/// A sum of bytes over a dimension.
+pub(super) struct ByteSum {
+    /// Pixels from one element to the next.
+    step: Number,
+    extent: i64,
+    /// The conversion of a byte to more bits.
+    widening: ConvertOp,
+}
+
 impl Lowering<'_> {
-    /// Returns the extent of the innermost reduced dimension, if sums along it are computed in 16 bits.
-    pub(super) fn adds_in_16_bits(&self, dimension: &Dimension, inner: &[Dimension], lanes: u16) -> Option<i64> {
+    /// Returns the sum along the innermost reduced dimension, if it is computed in 16 bits.
+    pub(super) fn byte_sum(&self, dimension: &Dimension, inner: &[Dimension], lanes: u16) -> Option<ByteSum> {
         let cx = &self.schedule.cx;
         let Number::Known(extent) = dimension.extent else { return None };
-        let in_vectors = lanes > 1 && cx.machine.has_vector_registers() && !cx.machine.at_once && cx.goal != Goal::Size;
+        let in_vectors = lanes > 1 && cx.writes_out() && !cx.machine.at_once;
         let fits = in_vectors && inner.is_empty() && extent >= LEAST && self.schedule.reduction.is(Kind::Sum);
-        (fits && self.signed_bytes().is_some()).then_some(extent)
+        let widening = self.widening().filter(|_| fits)?;
+        Some(ByteSum { step: dimension.input_step, extent, widening })
     }
 
-    /// Returns `true` for signed bytes and `false` for unsigned ones. `None` if the work on elements does more than widen bytes to 32 bits.
-    pub(super) fn signed_bytes(&self) -> Option<bool> {
+    /// Returns the conversion of bytes to 32 bits. `None` if the work on elements is anything else.
+    pub(super) fn widening(&self) -> Option<ConvertOp> {
         let expression = &self.schedule.cx.group.prologue.as_ref()?.expression;
         let &[result] = &expression.results[..] else { return None };
         let node = &expression.nodes[result];
         let reads = matches!(node.operands[..], [x] if expression.nodes[x].op == ScalarOp::Input(0));
         let widens = node.op == ScalarOp::Convert && node.ty == ElementType::I32 && reads;
         match expression.inputs.first() {
-            Some(ElementType::I8) if widens => Some(true),
-            Some(ElementType::U8) if widens => Some(false),
+            Some(ElementType::I8) if widens => Some(ConvertOp::SignExtend),
+            Some(ElementType::U8) if widens => Some(ConvertOp::ZeroExtend),
             _ => None,
         }
     }
 
-    /// Adds the sum over a dimension of known extent to a partial result. Elements are `step` pixels apart.
+    /// Adds a sum of bytes to a partial result.
     pub(super) fn sum_in_16_bits(
         &self,
         b: &mut KernelBuilder,
-        (step, extent): (Number, i64),
+        &ByteSum { step, extent, widening }: &ByteSum,
         (pixel, channel): (Value, Value),
         hoisted: &[Option<Hoisted>],
         (lanes, active): (u16, Active),
@@ -51,7 +60,6 @@ impl Lowering<'_> {
         let mut inside = Ok(());
         let mut block = |b: &mut KernelBuilder, first: Value, count: i64, sum: Value| {
             let end = b.scale_index(first, 1, count);
-            let op = if self.signed_bytes() == Some(true) { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend };
             let neutral = b.int(Type::vector(Lane::I16, lanes), 0);
             let sums = b.for_carry(first, end, 1, &[neutral], |b, i, sums| {
                 let offset = step.scale(b, i);
@@ -68,7 +76,7 @@ impl Lowering<'_> {
                     }
                 }
             });
-            let more = b.convert(op, sums[0], Lane::I32);
+            let more = b.convert(widening, sums[0], Lane::I32);
             b.add(sum, more)
         };
         let mut sum = sum;

@@ -82,7 +82,7 @@ impl Schedule for ReduceSchedule<'_> {
         let way = ["", ", within a row", ", within a row, in order"][usize::from(last_reduced) + usize::from(in_order)];
         let description = format!("reduction, {lanes} at a time{way}");
         // Sums in 16 bits do not use the conversions of bytes to 32 bits, which are dead code.
-        let kernel = if lowering.signed_bytes().is_some() { DEAD.after(b.finish()) } else { b.finish() };
+        let kernel = if lowering.widening().is_some() { DEAD.after(b.finish()) } else { b.finish() };
         Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 })
     }
 }
@@ -130,11 +130,11 @@ impl ReduceSchedule<'_> {
     /// them without a rest. The input is then also read in long runs.
     fn across_lanes(&self, lanes: u16, channels: Number) -> u16 {
         let machine = self.cx.machine;
-        let (Number::Known(channels), Goal::Speed) = (channels, self.cx.goal) else { return lanes };
+        let Number::Known(channels) = channels else { return lanes };
         // Masks have no bytes.
         let Some(most) = (REGISTERS * u32::from(machine.vector_bytes()) / 2).checked_div(self.reduction.lane_bytes()) else { return lanes };
         let fits = |lanes: u16| u32::from(lanes) <= most && channels % i64::from(lanes) == 0;
-        let in_vectors = lanes > 1 && machine.has_vector_registers() && !machine.at_once;
+        let in_vectors = lanes > 1 && self.cx.writes_out() && !machine.at_once;
         let mut wider = [4, 2].into_iter().filter_map(|by| lanes.checked_mul(by));
         wider.find(|&wide| in_vectors && fits(wide)).unwrap_or(lanes)
     }
@@ -357,8 +357,8 @@ impl Lowering<'_> {
             let values = self.reader.values(b, &place, &[], hoisted, lanes, active)?;
             return Ok(self.schedule.reduction.combine(b, sum, values[0]));
         };
-        if let Some(extent) = self.adds_in_16_bits(first, rest, lanes) {
-            return self.sum_in_16_bits(b, (first.input_step, extent), (pixel, channel), hoisted, (lanes, active), sum);
+        if let Some(bytes) = self.byte_sum(first, rest, lanes) {
+            return self.sum_in_16_bits(b, &bytes, (pixel, channel), hoisted, (lanes, active), sum);
         }
         let (start, end) = (b.index(0), first.extent.value(b));
         let mut inside = Ok(sum);

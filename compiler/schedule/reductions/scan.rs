@@ -5,7 +5,7 @@ use super::reduction::{Reduction, wrapped};
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{Active, Buffer, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::{Arguments, Elements};
-use crate::schedule::context::{Context, Goal};
+use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::copy_lanes;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
@@ -52,8 +52,7 @@ impl<'a> ScanSchedule<'a> {
 
     /// Returns the number of lines of single elements that are scanned side by side, so that their sums hide each other's latency.
     fn together(&self) -> u64 {
-        let is_short = self.cx.goal == Goal::Size || !self.cx.machine.has_vector_registers() || self.cx.machine.at_once;
-        if is_short { 1 } else { TOGETHER }
+        if self.cx.writes_out() && !self.cx.machine.at_once { TOGETHER } else { 1 }
     }
 }
 
