@@ -1,6 +1,6 @@
 //! Estimate of the time of calls on both sides. `auto` opens a device only if it is estimated to be faster than the CPU.
 //!
-//! The time follows from products and bytes at constant rates, and from a constant time for each dispatch. The constants are fitted to the table of one
+//! The time follows from products and bytes at constant rates, and from a constant time for each dispatch. The constants are fitted to the tables of one
 //! device and one CPU in `docs/gpu.md`.
 
 use crate::kernel::{Kernel, Lane};
@@ -23,18 +23,17 @@ enum Factor {
     Integers,
 }
 
-/// Returns the products that a device computes in a nanosecond. Products of bytes are slow: shifts extract the bytes from words, and layers with few
-/// pixels have few positions.
+/// Returns the products that a device computes in a nanosecond. Without dot products, shifts extract bytes from words.
 fn device_rate(gpu: &Gpu, factor: Factor) -> u64 {
     match factor {
         Factor::Floats => 85,
-        Factor::Integers if gpu.byte_dots => 6,
-        Factor::Integers => 4,
+        Factor::Integers if gpu.byte_dots => 400,
+        Factor::Integers => 130,
     }
 }
 
 /// Returns the products that a CPU computes in a nanosecond. With fused products, this is four for each lane of floats: two thirds of the maximum at
-/// 3 GHz. For bytes, it is three or six for each lane of 32 bits.
+/// 3 GHz. For bytes, it is three to twelve for each lane of 32 bits.
 fn host_rate(machine: &Machine, factor: Factor) -> u64 {
     let floats = u64::from(machine.vector_bits) / 32;
     let products = match (factor, machine.dot) {
@@ -46,7 +45,8 @@ fn host_rate(machine: &Machine, factor: Factor) -> u64 {
             }
         }
         (Factor::Integers, DotProduct::Signed16) => 3 * floats,
-        (Factor::Integers, DotProduct::UnsignedSigned8 | DotProduct::Signed8) => 6 * floats,
+        (Factor::Integers, DotProduct::Signed8) => 6 * floats,
+        (Factor::Integers, DotProduct::UnsignedSigned8) => 12 * floats,
     };
     products.max(1)
 }
