@@ -283,6 +283,8 @@ const LOOPS: &[(&str, &[(usize, usize)])] = &[
     ("fifo", &[(0, 0)]),
     ("foldl", &[(0, 0)]),
     ("grow", &[(0, 0)]),
+    ("grow_inside", &[(0, 0)]),
+    ("grow_inside_behind", &[(0, 0)]),
     ("gru_before", &[(0, 1)]),
     ("halve", &[(0, 0)]),
     ("lstm_seq_b1", &[(0, 1)]),

@@ -3,11 +3,12 @@
 //! A function takes the run-time extents that it needs of the function around it (`operators/graph/captured.rs`), then tensors, then an effect token if
 //! it has effects. Integers that are computed from such extents are computed again inside, so that they are known there.
 
+use super::counter::Counter;
 use super::error::{invalid, unsupported};
 use super::lengths::{Change, Grown, changes};
 use super::subgraph::{Lowering, Slot};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{Constant, Definition, ElementType, Extent, Func, Function, Interval, Module, Op, TensorType, Type, Value, ValueData};
+use crate::ir::{Constant, Definition, ElementType, Extent, Func, Function, Module, Op, TensorType, Type, Value, ValueData};
 use crate::operators::Graph;
 use crate::operators::graph::Compared;
 use crate::operators::graph::captured::{self, Captures};
@@ -37,29 +38,6 @@ pub(super) enum Returned {
     Value,
     /// A handle of a variable.
     Variable(usize),
-}
-
-/// The counter of a loop, as an input of its body.
-#[derive(Clone, Copy)]
-pub(super) struct Counter {
-    /// The position of the input.
-    pub input: usize,
-    /// Its range in an iteration.
-    pub interval: Interval,
-    /// The difference to the next iteration.
-    pub step: i64,
-    /// The position of an input that it is below.
-    pub below: Option<usize>,
-    /// `true` if the condition limits it.
-    pub is_limited: bool,
-}
-
-impl Counter {
-    /// The maximum number of iterations.
-    pub fn rounds(&self) -> Option<i64> {
-        let interval = Some(self.interval).filter(|_| self.is_limited)?;
-        interval.high.checked_sub(interval.low)?.checked_div(self.step.checked_abs()?)?.checked_add(1)
-    }
 }
 
 /// The role of a subgraph for which it is translated.
@@ -222,11 +200,10 @@ impl<'a> Lowering<'a, '_> {
     /// Makes a number that counts rounds an index.
     fn count(&mut self, counter: &Counter, given: &[Slot]) -> Result<(), Diagnostic> {
         let Some(Slot::Value(tensor)) = given.get(counter.input) else { return Ok(()) };
-        let limit = match counter.below.and_then(|input| given.get(input)) {
-            Some(Slot::Value(limit)) => Elements::default().item(&mut self.graph, *limit, 0)?,
-            _ => None,
+        let limit = match counter.below {
+            Some(operand) => operand.extent(&mut self.graph, given)?,
+            None => None,
         };
-        let limit = limit.and_then(ListItem::extent);
         Ok(self.graph.count(*tensor, counter.interval, limit)?)
     }
 

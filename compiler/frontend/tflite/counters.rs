@@ -1,6 +1,7 @@
 //! Numbers that a loop counts with: which inputs of a body change by the same amount in each round, and between which numbers the condition keeps them.
 
-use super::callee::{Argument, Counter};
+use super::callee::Argument;
+use super::counter::{Counter, Operand, dimension_of};
 use super::error::unsupported;
 use super::file::Subgraph;
 use super::operator::Operator;
@@ -21,13 +22,6 @@ struct Half<'a> {
     codes: HashMap<usize, (Code, schema::Operator<'a>)>,
     inputs: Vec<usize>,
     outputs: Vec<usize>,
-}
-
-/// An operand of a comparison: an input, or a number.
-#[derive(Clone, Copy, PartialEq)]
-enum Operand {
-    Input(usize),
-    Number(i64),
 }
 
 /// A comparison in the condition: `low` is below `high`, or at most `high`.
@@ -65,16 +59,39 @@ impl<'a> Half<'a> {
         Some((*code, record, operands))
     }
 
-    /// A tensor as an input, or the integer that it holds.
+    /// A tensor as an input, a dimension of one, or the integer that it holds.
     fn operand(&self, tensor: usize) -> Option<Operand> {
         if let Some(input) = self.inputs.iter().position(|&input| input == tensor) {
             return Some(Operand::Input(input));
         }
+        self.extent(tensor).or_else(|| self.number(tensor).map(Operand::Number))
+    }
+
+    /// A tensor that is a single element of an input's shape.
+    fn extent(&self, tensor: usize) -> Option<Operand> {
+        let (code, record, operands) = self.writer(tensor)?;
+        let [shape, position, ..] = operands[..] else { return None };
+        let is_element = match code {
+            Code::STRIDED_SLICE => record.builtin_options_as_strided_slice_options().is_some_and(|options| {
+                options.shrink_axis_mask() == 1 && options.begin_mask() == 0 && options.ellipsis_mask() == 0 && options.new_axis_mask() == 0
+            }),
+            Code::GATHER => {
+                record.builtin_options_as_gather_options().is_none_or(|options| options.axis() == 0 && options.batch_dims() == 0)
+            }
+            _ => false,
+        };
+        let (Code::SHAPE, _, shaped) = self.writer(shape).filter(|_| is_element)? else { return None };
+        let input = self.inputs.iter().position(|input| shaped.first() == Some(input))?;
+        Some(Operand::Extent(input, self.number(position)?))
+    }
+
+    /// The integer that a constant of one element holds.
+    fn number(&self, tensor: usize) -> Option<i64> {
         let info = self.subgraph.tensors.get(tensor)?.as_ref().ok()?;
         let is_integer = matches!(info.element, ElementType::I32 | ElementType::I64) && !info.is_variable;
         let bytes = info.data.as_ref()?.bytes();
         let is_one = bytes.len() as u64 * 8 == u64::from(info.element.bits());
-        (is_integer && is_one).then(|| Operand::Number(Scalar::from_bytes(info.element, bytes).as_i64()))
+        (is_integer && is_one).then(|| Scalar::from_bytes(info.element, bytes).as_i64())
     }
 
     /// The difference of an input from one iteration to the next; `None` if it changes otherwise.
@@ -152,7 +169,11 @@ pub(super) fn counters(
         let before = |operator: &Operator<'_, '_, '_>, operand: Operand| match operand {
             Operand::Number(n) => Some(Interval::exactly(n)),
             Operand::Input(other) if other == input || body.keeps(other) => within(operator, operands[other]),
-            Operand::Input(_) => None,
+            Operand::Extent(other, dimension) if body.keeps(other) => {
+                let graph = &operator.lowering.graph;
+                dimension_of(graph, operands, other, dimension).map(|extent| graph.interval(extent))
+            }
+            Operand::Input(_) | Operand::Extent(..) => None,
         };
         let Some(mut interval) = before(operator, Operand::Input(input)) else { continue };
         if step > 0 {
@@ -167,7 +188,7 @@ pub(super) fn counters(
                 && let Some(limit) = before(operator, comparison.high)
             {
                 interval.high = interval.high.min(limit.high.saturating_sub(least));
-                below = below.or(if let (Operand::Input(limit), true) = (comparison.high, comparison.strict) { Some(limit) } else { None });
+                below = below.or(Some(comparison.high).filter(|high| comparison.strict && !matches!(high, Operand::Number(_))));
             }
             if comparison.high == Operand::Input(input)
                 && let Some(limit) = before(operator, comparison.low)

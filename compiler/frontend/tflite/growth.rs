@@ -3,7 +3,8 @@
 //! Such a tensor lies at the beginning of a buffer with room for its maximum, and its length is carried as a number. The maximum follows from the
 //! number of iterations, from limits of the length in an iteration, or from a user's bound of the loop's output.
 
-use super::callee::{Argument, Callee, Counter};
+use super::callee::{Argument, Callee};
+use super::counter::Counter;
 use super::error::unsupported;
 use super::lengths::{Change, Grown, buffer, changes};
 use super::operator::Operator;
@@ -107,10 +108,11 @@ mod tests {
     use crate::frontend::{Bound, LoadOptions, load};
     use std::sync::Arc;
 
-    /// The number of rounds says how long a list may get, also where each appends to it on some ways of a branch alone.
+    /// The number of rounds says how long a list may get, also where each appends to it on some ways of a branch alone, and where the condition
+    /// reads the number from a shape.
     #[test]
     fn lists_that_ways_append_to_need_no_bound() {
-        for name in ["chosen", "chosen_twice"] {
+        for name in ["chosen", "chosen_twice", "grow_inside", "grow_inside_behind"] {
             let path = format!("{}/tests/models/loops/{name}.tflite", env!("CARGO_MANIFEST_DIR"));
             let rows = Bound { is_output: false, port: 0, dimension: 0, most: 9 };
             let options = LoadOptions { bounds: vec![rows], ..LoadOptions::default() };

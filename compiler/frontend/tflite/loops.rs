@@ -3,7 +3,8 @@
 //!
 //! A loop is tried in several ways ([`Way`]), and the first that succeeds is taken.
 
-use super::callee::{Argument, Callee, Counter, Part, Returned};
+use super::callee::{Argument, Callee, Part, Returned};
+use super::counter::Counter;
 use super::counters::counters;
 use super::error::{invalid, missing_options, unsupported};
 use super::growth::with_buffers;

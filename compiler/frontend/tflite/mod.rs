@@ -13,6 +13,7 @@ mod comparison;
 mod complex;
 mod concatenation;
 mod convolution;
+mod counter;
 mod counters;
 mod custom;
 mod densify;

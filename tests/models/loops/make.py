@@ -105,6 +105,15 @@ def chosen_twice(x):
     return counted(tf.shape(x)[0], step, tf.zeros([1, 4]), open=[[None, 4]])[0]
 
 
+def grow_inside(dimension):
+    """Rows that are appended, and a condition that reads the number of rounds from a shape."""
+    def grow(x):
+        step = lambda i, a: (i + 1, tf.concat([a, x[i:i + 1] * 2.], 0))
+        shapes = [tf.TensorShape([]), tf.TensorShape([None, 4])]
+        return tf.while_loop(lambda i, a: i < tf.shape(x)[dimension], step, [0, tf.zeros([1, 4])], shape_invariants=shapes)[1]
+    return grow
+
+
 MODELS = {
     'chosen': lambda: function(chosen, spec(None, 4)),
     'chosen_twice': lambda: function(chosen_twice, spec(None, 4)),
@@ -116,6 +125,8 @@ MODELS = {
     'foldl': lambda: function(lambda x: tf.foldl(lambda a, e: a * 0.5 + e, x), spec(None, 4)),
     'grow': lambda: function(lambda x: counted(tf.shape(x)[0], lambda i, a: (tf.concat([a, x[i:i + 1] * 2.], 0),), tf.zeros([1, 4]),
                                                open=[[None, 4]])[0], spec(None, 4)),
+    'grow_inside': lambda: function(grow_inside(0), spec(None, 4)),
+    'grow_inside_behind': lambda: function(grow_inside(-2), spec(None, 4)),
     'gru_before': lambda: keras(L.GRU(5, reset_after=False, return_sequences=True, **B)),
     'halve': lambda: function(halve, spec(None, 4)),
     'lstm_seq_b1': lambda: keras(L.LSTM(6, return_sequences=True, **B)),
