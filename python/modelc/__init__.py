@@ -104,8 +104,8 @@ def _methods(signatures: list[tuple[str, list[Port], list[Port]]], net: Net | No
 class Net:
     """A model that runs in this process. Several threads may call it; a call does not hold the interpreter's lock."""
 
-    def __init__(self, session: _modelc.Session | SharedSession) -> None:
-        self._session = session
+    def __init__(self, session: _modelc.Session | SharedSession, measures: bool = False) -> None:
+        self._session, self._measures = session, measures
         self._known: dict[str, Method] = {}
 
     @property
@@ -146,7 +146,11 @@ class Net:
 
     def profile(self) -> list[dict[str, Any]]:
         """A row for each kernel, with its times since the model was loaded with `profile=True`."""
-        return [] if isinstance(self._session, SharedSession) else self._session.profile()
+        if isinstance(self._session, SharedSession):
+            raise TypeError("a shared library does not measure its kernels: load the model with profile=True")
+        if not self._measures:
+            raise TypeError("the kernels are not measured: load the model with profile=True")
+        return self._session.profile()
 
     def __repr__(self) -> str:
         return f"<modelc.Net {', '.join(map(repr, self.signatures.values()))}>"
@@ -220,13 +224,13 @@ def load(
     """
     arguments = _arguments("load", options)
     if isinstance(model, (bytes, bytearray, memoryview)):
-        return Net(_modelc.Session(None, bytes(model), arguments, profile, dequantize))
+        return Net(_modelc.Session(None, bytes(model), arguments, profile, dequantize), profile)
     path = os.fspath(model)
     if is_library(path):
         if arguments or profile:
             raise TypeError("load() takes no options for a shared library: it is compiled already")
         return Net(SharedSession(path, dequantize))
-    return Net(_modelc.Session(path, None, arguments, profile, dequantize))
+    return Net(_modelc.Session(path, None, arguments, profile, dequantize), profile)
 
 
 def compile(model: str | os.PathLike[str], out: str | os.PathLike[str] | None = None, **options: Unpack[CompileOptions]) -> Compiled:

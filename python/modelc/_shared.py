@@ -52,8 +52,15 @@ def is_library(path: str) -> bool:
     return start.startswith(_ELF) and int.from_bytes(start[_TYPE:], "little") == _LIBRARY
 
 
+#: What a message says of the place of a mistake, in this order.
+_PLACES = (("file", "{}"), ("method", "in {}"), ("tensor", 'tensor "{}"'))
+
+
 def _error(code: str, message: str, **about: str) -> Error:
-    error = Error(f"error[{code}]: {message}" + "".join(f"\n  {name}: {text}" for name, text in about.items()))
+    place = [form.format(about[name]) for name, form in _PLACES if name in about]
+    lines = [f"error[{code}]: {message}", *([f"  --> {', '.join(place)}"] if place else [])]
+    lines += [f"{name:>10}: {about[name]}" for name in ("expected", "found", "help") if name in about]
+    error = Error("\n".join(lines))
     fields: dict[str, Any] = dict.fromkeys(("file", "method", "operator", "tensor", "expected", "found", "help"))
     fields |= {"code": code, "kind": "invalid", "message": message, "others": [], **about}
     for field, value in fields.items():
@@ -61,18 +68,28 @@ def _error(code: str, message: str, **about: str) -> Error:
     return error
 
 
-def _description(path: str, library: ctypes.CDLL) -> dict[str, Any]:
-    """What a library says of its model."""
+def _opened(path: str) -> tuple[ctypes.CDLL, dict[str, Any]]:
+    """A library, and what it says of its model. Nothing of a file without a model runs."""
     with open(path, "rb") as file:
         contents = file.read()
     at = contents.find(_RECORD)
-    name = contents[at + _STRINGS :].split(b"\0", _NAME + 1)[_NAME].decode() if at >= 0 else ""
+    strings = contents[at + _STRINGS :].split(b"\0", _NAME + 1) if at >= 0 else []
+    if len(strings) <= _NAME:
+        raise _no_model(path)
     try:
-        text = ctypes.c_char.in_dll(library, f"{name}_ports")
+        library = ctypes.CDLL(os.path.abspath(path))
+    except OSError as error:
+        raise _error("MC0102", f"the library cannot be loaded: {error}", file=path) from None
+    try:
+        text = ctypes.c_char.in_dll(library, f"{strings[_NAME].decode(errors='replace')}_ports")
     except ValueError:
-        raise _error("MC0101", "the library holds no model of modelc", file=path, help="modelc MODEL -o libnet.so makes one") from None
+        raise _no_model(path) from None
     description: dict[str, Any] = json.loads(ctypes.string_at(ctypes.addressof(text)))
-    return description
+    return library, description
+
+
+def _no_model(path: str) -> Error:
+    return _error("MC0101", "the library holds no model of modelc", file=path, help="modelc MODEL -o libnet.so makes one")
 
 
 class _Memory:
@@ -132,12 +149,12 @@ class _Port:
             return values
         return quantized(values, self.scales, self.said["zero_points"], self.said["axis"], f"{self.type.rstrip('0123456789')}{self.bits}")
 
-    def check(self, number: int, given: Any, shape: tuple[int, ...]) -> None:
+    def check(self, number: int, given: Any, shape: tuple[int, ...], method: str) -> None:
         """Checks an array as sessions do."""
-        tensor = self.name or f"in{number}"
+        place = {"method": method, "tensor": self.name or f"in{number}"}
         wanted = "uint16" if self.type == "bfloat16" else dtype(self.type).name
         if given.dtype.name != wanted:
-            raise _error("MC0503", "the array has another element type than the input", tensor=tensor, expected=wanted, found=given.dtype.name)
+            raise _error("MC0503", "the array does not have the input's type", **place, expected=wanted, found=given.dtype.name)
         most, least = self.in_file_order(self.shape), self.in_file_order(self.least)
         multiples = self.in_file_order(self.said.get("multiples", [1] * len(self.shape)))
         fits = len(shape) == len(most) and all(
@@ -145,8 +162,8 @@ class _Port:
             for extent, low, high, multiple in zip(shape, least, most, multiples, strict=True)
         )
         if not fits:
-            expected = ", ".join(str(high) if low == high else f"{low}..{high}" for low, high in zip(least, most, strict=True))
-            raise _error("MC0502", "the array has another shape than the input", tensor=tensor, expected=f"[{expected}]", found=str(list(shape)))
+            expected = ", ".join(str(high) if low == high else f"{low} to {high}" for low, high in zip(least, most, strict=True))
+            raise _error("MC0502", "the array does not have the input's shape", **place, expected=f"[{expected}]", found=str(list(shape)))
 
     def packed(self, values: Any) -> Any:
         """Elements of less than a byte as the library takes them, the first one in the low bits."""
@@ -181,10 +198,11 @@ class _Method:
     def fill(self, arrays: list[tuple[Any, tuple[int, ...]]]) -> tuple[Any, list[Any]]:
         """The struct of inputs, and what it points to."""
         if len(arrays) != len(self.inputs):
-            raise _error("MC0510", "the call has another number of inputs than the method", expected=str(len(self.inputs)), found=str(len(arrays)))
+            counts = {"expected": str(len(self.inputs)), "found": str(len(arrays))}
+            raise _error("MC0510", "the method takes another number of inputs", method=self.name, **counts)
         memory, kept = _struct(self.inputs), []
         for number, (port, (given, shape)) in enumerate(zip(self.inputs, arrays, strict=True)):
-            port.check(number, given, shape)
+            port.check(number, given, shape, self.name)
             values = np.ascontiguousarray(port.packed(given.reshape(shape).transpose(port.order)))
             if values.size == 0 or values.ctypes.data % max(values.itemsize, 1):
                 values = np.concatenate([values.reshape(-1), np.zeros(1, values.dtype)])
@@ -230,8 +248,7 @@ class SharedSession:
     """An instance of the model in a library, as `Net` calls it."""
 
     def __init__(self, path: str, dequantizes: bool) -> None:
-        self._library = ctypes.CDLL(os.path.abspath(path))
-        self._said = _description(path, self._library)
+        self._library, self._said = _opened(path)
         self._dequantizes = dequantizes
         self._lock = threading.Lock()
         self._methods = [_Method(method, self._function(method["function"])) for method in self._said["methods"]]

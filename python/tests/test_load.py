@@ -156,6 +156,8 @@ def test_kernels_are_measured() -> None:
     rows = net.profile()
     assert rows and all(row["runs"] == 3 and row["total_ns"] > 0 for row in rows)
     assert any("SVDF" in row["operators"] for row in rows)
+    with pytest.raises(TypeError, match="profile=True"):
+        modelc.load(STATEFUL).profile()
 
 
 def test_values_and_shapes_are_those_of_the_call() -> None:

@@ -68,6 +68,26 @@ def test_what_does_not_fit_raises(given: list[Any], code: str, tmp_path: pathlib
     with pytest.raises(modelc.Error) as raised:
         library(DIGITS, tmp_path)(*given)
     assert raised.value.code == code and raised.value.expected and raised.value.found and raised.value.others == []
+    with pytest.raises(modelc.Error) as compiled:
+        modelc.load(DIGITS, shape={"in0": (1, 8, 8, 1)})(*given)
+    assert str(raised.value) == str(compiled.value)
+
+
+def test_nothing_of_a_file_without_a_model_runs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr("ctypes.CDLL", lambda path: loaded.append(path))
+    foreign = tmp_path / "libforeign.so"
+    foreign.write_bytes(b"\x7fELF" + bytes(12) + b"\x03\x00" + bytes(64))
+    with pytest.raises(modelc.Error) as raised:
+        modelc.load(foreign)
+    assert raised.value.code == "MC0101" and raised.value.file == str(foreign) and not loaded
+
+
+def test_a_library_for_another_computer_raises(tmp_path: pathlib.Path) -> None:
+    modelc.compile(DIGITS, out=tmp_path / "libnet.so", target="riscv64-linux-gnu")
+    with pytest.raises(modelc.Error) as raised:
+        modelc.load(tmp_path / "libnet.so")
+    assert raised.value.code == "MC0102" and str(raised.value).splitlines()[1] == f"  --> {tmp_path / 'libnet.so'}"
 
 
 def test_real_numbers_are_quantized(tmp_path: pathlib.Path) -> None:
@@ -85,7 +105,7 @@ def test_a_dynamic_dimension_has_its_extent(tmp_path: pathlib.Path) -> None:
         assert net(np.ones((rows, 3), np.float32), b).shape == (rows, 3)
     with pytest.raises(modelc.Error) as raised:
         net(np.ones((5, 3), np.float32), b)
-    assert raised.value.code == "MC0502" and raised.value.expected == "[1..4, 3]"
+    assert raised.value.code == "MC0502" and raised.value.expected == "[1 to 4, 3]"
 
 
 def test_state_is_saved_and_put_back(tmp_path: pathlib.Path) -> None:
@@ -114,7 +134,8 @@ def test_weights_lie_beside_the_library(tmp_path: pathlib.Path) -> None:
 def test_a_library_is_compiled_already(tmp_path: pathlib.Path) -> None:
     net = library(DIGITS, tmp_path)
     assert "digits" in net._repr_html_() or "image" in net._repr_html_()
-    assert net.profile() == []
+    with pytest.raises(TypeError, match="profile=True"):
+        net.profile()
     with pytest.raises(TypeError, match="compiled already"):
         modelc.load(tmp_path / "libnet.so", threads=2)
 
