@@ -189,15 +189,16 @@ const SYNONYMS: &[(&[&str], &str)] = &[
 /// Returns an error if the first argument is a word, neither a command nor a file. Otherwise it would count as a model.
 fn mistyped(arguments: &[OsString]) -> Option<Diagnostic> {
     let argument = arguments.get(1)?;
-    let word = argument.to_str().filter(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()))?;
+    let word = argument.to_str().filter(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic()))?;
     let line = CommandLine::command();
     let names: Vec<&str> = line.get_subcommands().map(clap::Command::get_name).collect();
     if names.contains(&word) || word == "help" || Path::new(word).exists() {
         return None;
     }
     let next = arguments.get(2).and_then(|next| next.to_str()).filter(|next| !next.starts_with('-'));
-    let synonym = SYNONYMS.iter().find(|(words, _)| words.contains(&word)).map(|(_, name)| *name);
-    let help = match (synonym.or_else(|| nearest(word, names.iter().copied())), next) {
+    let lower = word.to_ascii_lowercase();
+    let synonym = SYNONYMS.iter().find(|(words, _)| words.contains(&lower.as_str())).map(|(_, name)| *name);
+    let help = match (synonym.or_else(|| nearest(&lower, names.iter().copied())), next) {
         (Some(meant), _) => format!("did you mean `modelc {meant}`?"),
         (None, Some(next)) => format!("a model is compiled without a command: `modelc {next} -o NET.o`"),
         (None, None) => "`modelc --help` lists the commands".into(),

@@ -31,6 +31,8 @@ fn folder() -> Folder {
 const MISTAKES: &[(&[&str], i32, &[&str])] = &[
     (&["foo"], 2, &["no command and no model file called foo", "`modelc --help`"]),
     (&["version"], 2, &["did you mean `modelc --version`?"]),
+    (&["Run", "m.tflite"], 2, &["did you mean `modelc run`?"]),
+    (&["INFER", "m.tflite"], 2, &["did you mean `modelc run`?"]),
     (&["info", "m.tflite"], 2, &["did you mean `modelc inspect`?"]),
     (&["insepct", "m.tflite"], 2, &["did you mean `modelc inspect`?"]),
     (&["compile", "m.tflite"], 2, &["`modelc m.tflite -o NET.o`"]),

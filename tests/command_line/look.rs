@@ -56,7 +56,8 @@ fn lists_are_json_where_asked_for() {
     let targets = json(&folder.done(&["targets", "--json"]));
     assert!(targets["targets"].as_array().is_some_and(|list| list.iter().all(|target| target["cpu_levels"][0].is_string())));
     let doctor = json(&folder.done(&["doctor", "--json"]));
-    assert!(doctor["tools"].as_array().is_some_and(|tools| tools.iter().any(|tool| tool["program"] == "cc")), "{doctor}");
+    let named = |program: &str| doctor["tools"].as_array().is_some_and(|tools| tools.iter().any(|tool| tool["program"] == program));
+    assert!(["cc", "arm-none-eabi-gcc", "qemu-system-arm"].into_iter().all(named), "{doctor}");
     assert!(text(&folder.done(&["doctor"]).stdout).starts_with("run "));
 }
 
