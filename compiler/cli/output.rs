@@ -31,39 +31,55 @@ pub fn diagnostic_text(diagnostic: &Diagnostic) -> String {
 /// Labels at the start of a diagnostic's lines.
 const LABELS: [&str; 3] = ["expected", "found", "help"];
 
-/// Formats rows in aligned columns, with two spaces between them. Columns in `right` are aligned to the right. On a terminal, the last column
-/// is broken into lines that fit.
+/// Formats rows in aligned columns, with two spaces between them. Columns in `right` are aligned to the right. On a terminal, the widest of the
+/// other columns are broken into lines that fit.
 pub fn table(rows: &[Vec<String>], right: &[usize]) -> String {
     aligned(rows, right, console::terminal_columns())
 }
 
 fn aligned(rows: &[Vec<String>], right: &[usize], most: Option<usize>) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let widths = fitting(rows, right, most);
     let mut text = String::new();
     for row in rows {
-        let mut line = String::new();
-        for (c, cell) in row.iter().enumerate() {
-            if c > 0 {
-                line.push_str("  ");
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, &width)| cut(cell, 0, Some(width))).collect();
+        let lines: Vec<Vec<&str>> = cells.iter().map(|cell| cell.split('\n').collect()).collect();
+        for number in 0..lines.iter().map(Vec::len).max().unwrap_or(1) {
+            let mut line = String::new();
+            for (c, (lines, &width)) in lines.iter().zip(&widths).enumerate() {
+                let cell = lines.get(number).copied().unwrap_or_default();
+                let pad = " ".repeat(width.saturating_sub(cell.chars().count()));
+                let (before, after) = if right.contains(&c) { (pad.as_str(), "") } else { ("", pad.as_str()) };
+                line.push_str(&format!("{}{before}{cell}{after}", if c > 0 { "  " } else { "" }));
             }
-            let pad = " ".repeat(widths[c] - cell.chars().count());
-            if right.contains(&c) {
-                line.push_str(&pad);
-                line.push_str(cell);
-            } else {
-                line.push_str(cell);
-                line.push_str(&pad);
-            }
+            text.push_str(line.trim_end());
+            text.push('\n');
         }
-        let indent = widths[..columns.saturating_sub(1)].iter().map(|width| width + 2).sum();
-        let fitting = if row.len() == columns { most } else { None };
-        text.push_str(&cut(line.trim_end(), indent, fitting));
-        text.push('\n');
     }
     text
 }
+
+/// Returns the widths of columns that fit `most` together. Where words are too long for this, columns are as wide as their cells.
+fn fitting(rows: &[Vec<String>], right: &[usize], most: Option<usize>) -> Vec<usize> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let length = |text: &str| text.chars().count();
+    let of = |c: usize| rows.iter().filter_map(move |row| row.get(c));
+    let natural: Vec<usize> = (0..columns).map(|c| of(c).map(|cell| length(cell)).max().unwrap_or(0)).collect();
+    let words = |c: usize| of(c).flat_map(|cell| cell.split(' ')).map(length).max().unwrap_or(0).max(LEAST);
+    let mut widths = natural.clone();
+    loop {
+        let total = widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1);
+        let over = total.saturating_sub(most.unwrap_or(total));
+        if over == 0 {
+            return widths;
+        }
+        let open = (0..columns).filter(|&c| !right.contains(&c) && widths[c] > words(c));
+        let Some(widest) = open.max_by_key(|&c| widths[c]) else { return natural };
+        widths[widest] = widths[widest].saturating_sub(over).max(words(widest));
+    }
+}
+
+/// The least width of a text; a narrower one is not broken.
+const LEAST: usize = 12;
 
 /// Breaks a line of text into lines that fit the terminal.
 pub fn fitted(line: &str) -> String {
@@ -72,8 +88,6 @@ pub fn fitted(line: &str) -> String {
 
 /// Breaks a line of more than `most` columns between words. Continuation lines are indented by `indent`.
 fn cut(line: &str, indent: usize, most: Option<usize>) -> String {
-    /// Least width of a text; a narrower one is not broken.
-    const LEAST: usize = 20;
     let Some(most) = most.filter(|&most| line.chars().count() > most && most >= indent + LEAST) else { return line.to_owned() };
     let start = line.char_indices().nth(indent).map_or(line.len(), |(at, _)| at);
     let (mut text, mut column) = (line[..start].to_owned(), indent);
@@ -142,6 +156,20 @@ mod tests {
         assert_eq!(aligned(&rows, &[], Some(26)), "name  one two three four\n      five six\nb     short\n");
         assert_eq!(aligned(&rows, &[], None).lines().count(), 2);
         assert_eq!(aligned(&rows, &[], Some(10)).lines().count(), 2, "too narrow to read");
+    }
+
+    /// The widest column is broken, wherever it stands; numbers and names stay whole.
+    #[test]
+    fn any_column_fits_the_terminal() {
+        let row = |cells: [&str; 4]| cells.map(String::from).to_vec();
+        let rows =
+            vec![row(["kernel", "MAC", "schedule", "operators"]), row(["op0_conv", "320,000", "products of bytes in fours", "0:CONV_2D"])];
+        let text = aligned(&rows, &[1], Some(45));
+        let expected = "kernel        MAC  schedule         operators\n\
+                        op0_conv  320,000  products of      0:CONV_2D\n\
+                        \u{20}                  bytes in fours\n";
+        assert_eq!(text, expected);
+        assert_eq!(aligned(&rows, &[1], None).lines().count(), 2);
     }
 
     #[test]
