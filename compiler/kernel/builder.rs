@@ -39,12 +39,24 @@ pub struct KernelBuilder {
     open: Vec<Region>,
     /// Indices that are constants.
     numbers: FxHashMap<Value, i64>,
+    /// True if the rounds of loops that carry nothing are independent.
+    independent: bool,
 }
 
 impl KernelBuilder {
     /// Starts an empty kernel.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { kernel: Kernel { name: name.into(), ..Kernel::default() }, open: vec![Region::default()], numbers: FxHashMap::default() }
+        Self {
+            kernel: Kernel { name: name.into(), ..Kernel::default() },
+            open: vec![Region::default()],
+            numbers: FxHashMap::default(),
+            independent: false,
+        }
+    }
+
+    /// Says of the loops that follow whether their rounds are independent, if they carry nothing.
+    pub fn independent(&mut self, independent: bool) {
+        self.independent = independent;
     }
 
     /// Adds a buffer; pointer parameters are passed in the order of these calls.
@@ -392,6 +404,7 @@ impl KernelBuilder {
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
         debug_assert!(step >= 1);
+        let each = each || self.independent && carried.is_empty();
         let types: Vec<Type> = carried.iter().map(|&v| self.ty(v)).collect();
         let mut params = vec![self.value(Type::INDEX)];
         params.extend(types.iter().map(|&ty| self.value(ty)));

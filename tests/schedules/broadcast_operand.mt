@@ -19,7 +19,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v3: element-wise over 4x16, 16 at a time
 kernel @map(operand0: input f32[64] align 4, operand1: input f32[4] align 4, output0: output f32[64] align 4) {
-  for %5 in 0..4 step 1 {
+  for each %5 in 0..4 step 1 {
     %6: f32x16 = load_splat operand1[%5]
     %8: i64 = mul %5, 16
     %10: f32x16 = load operand0[%8]

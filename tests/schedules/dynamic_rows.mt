@@ -27,14 +27,14 @@ kernel @iota(lane_numbers: input i32[8] align 4, output: output i32[16] align 4,
   %3: i32x8 = load lane_numbers[0]
   %5: i64 = mul 0, %1
   %8: i64 = and %1, -8
-  for %9 in 0..%8 step 8 {
+  for each %9 in 0..%8 step 8 {
     %10: i32 = wrap %9
     %11: i32x8 = splat %10
     %12: i32x8 = add %11, %3
     %13: i64 = add %5, %9
     store output[%13], %12
   }
-  for %14 in %8..%1 step 1 {
+  for each %14 in %8..%1 step 1 {
     %15: i32 = wrap %14
     %16: i32x8 = splat %15
     %17: i32x8 = add %16, %3

@@ -23,7 +23,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v3: element-wise over 1x37, 16 at a time
 kernel @map(operand0: input f32[37] align 4, operand1: input f32[37] align 4, output0: output f32[37] align 4) {
-  for %6 in 0..32 step 16 {
+  for each %6 in 0..32 step 16 {
     %7: f32x16 = load operand0[%6]
     %8: f32x16 = load operand1[%6]
     %9: f32x16 = add %7, %8
@@ -47,7 +47,7 @@ kernel @map(operand0: input f32[37] align 4, operand1: input f32[37] align 4, ou
 }
 ; aarch64: element-wise over 1x37, 8 at a time
 kernel @map(operand0: input f32[37] align 4, operand1: input f32[37] align 4, output0: output f32[37] align 4) {
-  for %6 in 0..32 step 8 {
+  for each %6 in 0..32 step 8 {
     %7: f32x8 = load operand0[%6]
     %8: f32x8 = load operand1[%6]
     %9: f32x8 = add %7, %8
@@ -60,7 +60,7 @@ kernel @map(operand0: input f32[37] align 4, operand1: input f32[37] align 4, ou
 }
 ; cortex-m4f: element-wise over 1x37, 2 at a time
 kernel @map(operand0: input f32[37] align 4, operand1: input f32[37] align 4, output0: output f32[37] align 4) {
-  for %6 in 0..36 step 2 {
+  for each %6 in 0..36 step 2 {
     %7: f32x2 = load operand0[%6]
     %8: f32x2 = load operand1[%6]
     %9: f32x2 = add %7, %8
@@ -73,7 +73,7 @@ kernel @map(operand0: input f32[37] align 4, operand1: input f32[37] align 4, ou
 }
 ; vulkan1.1: element-wise over 1x37, 8 at a time
 kernel @map(operand0: input f32[37] align 4, operand1: input f32[37] align 4, output0: output f32[37] align 4) {
-  for %6 in 0..32 step 8 {
+  for each %6 in 0..32 step 8 {
     %7: f32x8 = load operand0[%6]
     %8: f32x8 = load operand1[%6]
     %9: f32x8 = add %7, %8

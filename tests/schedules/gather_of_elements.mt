@@ -47,7 +47,7 @@ kernel @gather(source: input i8[256] align 1, indices: input i32[64] align 4, ou
 }
 ; aarch64: element-wise over 1x64, 16 at a time
 kernel @map(operand0: input i8[64] align 1, output0: output i32[64] align 4) {
-  for %6 in 0..64 step 16 {
+  for each %6 in 0..64 step 16 {
     %7: i8x16 = load operand0[%6]
     %8: i32x16 = zero_extend %7
     store output0[%6], %8
@@ -76,7 +76,7 @@ kernel @gather(source: input i8[256] align 1, indices: input i32[64] align 4, ou
 }
 ; cortex-m4f: element-wise over 1x64, 4 at a time
 kernel @map(operand0: input i8[64] align 1, output0: output i32[64] align 4) {
-  for %6 in 0..64 step 4 {
+  for each %6 in 0..64 step 4 {
     %7: i8x4 = load operand0[%6]
     %8: i32x4 = zero_extend %7
     store output0[%6], %8

@@ -11,7 +11,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v3: mirror_pad
 kernel @mirror_pad(input: input i32[32] align 4, output: output i32[48] align 4) {
-  for %5 in 0..6 step 1 {
+  for each %5 in 0..6 step 1 {
     %7: i64 = add %5, -1
     %10: i64 = sub 0, %7
     %11: i64 = signed_max %7, %10

@@ -11,7 +11,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v3: slice, 8 at a time
 kernel @slice(input0: input i32[48] align 4, output: output i32[24] align 4) {
-  for %5 in 0..3 step 1 {
+  for each %5 in 0..3 step 1 {
     %7: i64 = mul %5, -16
     %8: i64 = add 40, %7
     %10: i64 = mul %5, 8

@@ -12,9 +12,9 @@ method "main" = @main {
 ;! ---
 ; x86-64-v3: transpose, 8 at a time
 kernel @transpose(input0: input i32[128] align 4, output: output i32[128] align 4) {
-  for %5 in 0..16 step 4 {
+  for each %5 in 0..16 step 4 {
     %7: i64 = mul %5, 8
-    for %10 in 0..8 step 4 {
+    for each %10 in 0..8 step 4 {
       %12: i64 = mul %10, 16
       %13: i64 = add %5, %12
       %15: i32x4 = load input0[%13]
@@ -45,9 +45,9 @@ kernel @transpose(input0: input i32[128] align 4, output: output i32[128] align 
 }
 ; cortex-m4f: transpose, 1 at a time
 kernel @transpose(input0: input i32[128] align 4, output: output i32[128] align 4) {
-  for %5 in 0..16 step 4 {
+  for each %5 in 0..16 step 4 {
     %7: i64 = mul %5, 8
-    for %10 in 0..8 step 4 {
+    for each %10 in 0..8 step 4 {
       %12: i64 = mul %10, 16
       %13: i64 = add %5, %12
       %15: i32x4 = load input0[%13]

@@ -12,7 +12,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v3: unpack i4 of 1x32 bytes, 16 at a time
 kernel @unpack_i4(source: input i8[32] align 1, output0: output i8[64] align 1) {
-  for %6 in 0..32 step 16 {
+  for each %6 in 0..32 step 16 {
     %7: i8x16 = load source[%6]
     %10: i8x16 = and %7, 15
     %11: i8x16 = shift_right_unsigned %7, 4
@@ -32,7 +32,7 @@ kernel @unpack_i4(source: input i8[32] align 1, output0: output i8[64] align 1) 
 }
 ; cortex-m4f: unpack i4 of 1x32 bytes, 4 at a time
 kernel @unpack_i4(source: input i8[32] align 1, output0: output i8[64] align 1) {
-  for %6 in 0..32 step 4 {
+  for each %6 in 0..32 step 4 {
     %7: i8x4 = load source[%6]
     %10: i8x4 = and %7, 15
     %11: i8x4 = shift_right_unsigned %7, 4

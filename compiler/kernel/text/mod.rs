@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! kernel @relu(x: input f32[10] align 4, y: output f32[10] align 64) {
-//!   for %2 in 0..8 step 4 {
+//!   for each %2 in 0..8 step 4 {
 //!     %3: f32x4 = load x[%2]
 //!     %5: f32x4 = float_max_first %3, 0.0
 //!     store y[%2], %5

@@ -55,6 +55,7 @@ impl Schedule for MapSchedule<'_> {
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut work = self.work.clone();
         let mut b = KernelBuilder::new("map");
+        b.independent(true);
         let range = self.vectors.map(|_| (b.integer(), b.integer()));
         let mut arguments = Arguments::default();
         work.declare(&mut b, &mut arguments, shared)?;

@@ -60,6 +60,7 @@ impl Schedule for IotaSchedule<'_> {
         let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("iota");
+        b.independent(true);
         let mut arguments = Arguments::default();
         let along = inner.is(1);
         let lanes = copy_lanes(&self.cx, self.lane, if along { extent.most(self.cx.function)? } else { inner.most(self.cx.function)? });

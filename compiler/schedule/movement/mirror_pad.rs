@@ -161,6 +161,7 @@ impl Schedule for MirrorPadSchedule<'_> {
         let output = self.cx.group.outputs[0];
         let alignment = self.cx.element(output).alignment() as u32;
         let mut b = KernelBuilder::new("mirror_pad");
+        b.independent(true);
         let mut arguments = Arguments::default();
         let elements = |tensor| Ok(Elements::new(self.lane, self.cx.most_elements(tensor)?).aligned(alignment));
         let input = arguments.input(&mut b, "input", self.operand, elements(self.operand)?);

@@ -56,6 +56,7 @@ impl Schedule for RepackSchedule<'_> {
         let (name, [read, written]) =
             if packs { ("pack", [most, most.div_ceil(per_byte)]) } else { ("unpack", [most.div_ceil(per_byte), most]) };
         let mut b = KernelBuilder::new(format!("{name}_{element}"));
+        b.independent(true);
         let mut arguments = Arguments::default();
         let source = arguments.input(&mut b, "source", self.source, Elements::new(Lane::I8, read));
         let target = arguments.output(&mut b, "target", self.target, Elements::new(Lane::I8, written));

@@ -323,6 +323,8 @@ impl Schedule for MovementSchedule<'_> {
         let lane = self.lane;
         let alignment = |value| self.cx.element(value).alignment() as u32;
         let mut b = KernelBuilder::new(self.name);
+        // An operand that starts inside the output is read from front to back before it is overwritten.
+        b.independent(shared.is_empty());
         let mut arguments = Arguments::default();
         let mut inputs = Vec::new();
         for (i, &value) in self.operands.iter().enumerate() {

@@ -78,6 +78,7 @@ impl Schedule for UnpackSchedule<'_> {
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new(format!("unpack_{}", self.element));
+        b.independent(true);
         let mut arguments = Arguments::default();
         let source = arguments.input(&mut b, "source", self.source, Elements::new(Lane::I8, self.rows() * self.bytes));
         let mut work = self.work.clone();
