@@ -12,7 +12,7 @@ method "main" = @main {
 ; x86-64-v3: search along a dimension, 8 at a time
 kernel @arg_reduce(lane_numbers: input i32[8] align 4, input: input f32[40] align 4, output: output i32[2] align 4) {
   %1: i32x8 = load lane_numbers[0]
-  for %4 in 0..2 step 1 {
+  for each %4 in 0..2 step 1 {
     %6: i64 = mul %4, 20
     %7: f32x8 = load_splat input[%6]
     %26: f32x8, %27: i32x8 = for %11 in 0..16 step 8 carry %12 = %7, %13 = 0 {

@@ -67,7 +67,7 @@ kernel @gather(source: input i8[256] align 1, indices: input i32[64] align 4, ou
   fail_if %13, -12
   %18: i32 = wrap 0: i64
   %19: i32x16 = splat %18
-  for %23 in 0..64 step 16 {
+  for each %23 in 0..64 step 16 {
     %24: i32x16 = load indices[%23]
     %25: i32x16 = add %19, %24
     %26: i8x16 = gather source[%25] proven
@@ -93,7 +93,7 @@ kernel @gather(source: input i8[256] align 1, indices: input i32[64] align 4, ou
   fail_if %9, -12
   %14: i32 = wrap 0: i64
   %15: i32x4 = splat %14
-  for %19 in 0..64 step 4 {
+  for each %19 in 0..64 step 4 {
     %20: i32x4 = load indices[%19]
     %21: i32x4 = add %15, %20
     %22: i8x4 = gather source[%21] proven

@@ -25,7 +25,7 @@ kernel @gather(source: input i32[80] align 4, indices: input i32[3] align 4, out
   %16: i32 = horizontal_max %15
   %18: mask = not_equal %16, 0
   fail_if %18, -12
-  for %26 in 0..3 step 1 {
+  for each %26 in 0..3 step 1 {
     %27: i32 = load indices[%26]
     %28: i64 = sign_extend %27
     %30: i64 = mul %28, 8

@@ -11,10 +11,10 @@ method "main" = @main {
 ;! ---
 ; x86-64-v3: windows of 3x3, 8 channels at a time
 kernel @window_3x3(operand0: input f32[128] align 4, output0: output f32[128] align 4) {
-  for %4 in 0..4 step 1 {
+  for each %4 in 0..4 step 1 {
     %6: i64 = signed_div %4, 4
     %7: i64 = signed_rem %4, 4
-    for %10 in 0..4 step 1 {
+    for each %10 in 0..4 step 1 {
       %12: i64 = mul %4, 4
       %13: i64 = add %12, %10
       %17: i64 = add %7, -1

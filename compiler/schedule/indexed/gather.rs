@@ -83,6 +83,7 @@ impl Schedule for GatherSchedule<'_> {
         let alignment = self.cx.element(output).alignment() as u32;
         let slices = &self.slices;
         let mut b = KernelBuilder::new("gather");
+        b.independent(true);
         let mut arguments = Arguments::default();
         let elements = |count: &Quantity| Ok(Elements::new(self.lane, count.most(self.cx.function)?).aligned(alignment));
         let source = arguments.input(&mut b, "source", self.source, elements(&slices.elements())?);

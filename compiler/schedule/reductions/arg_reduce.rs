@@ -222,6 +222,7 @@ impl Schedule for ArgReduceSchedule<'_> {
         let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("arg_reduce");
+        b.independent(true);
         let mut arguments = Arguments::default();
         // The lanes are at most the axis' elements, so that no lane is empty.
         let within = extent.as_known().map_or(1 << 15, |extent| 1u64 << extent.max(1).ilog2().min(15));

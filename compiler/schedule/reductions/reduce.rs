@@ -56,6 +56,7 @@ impl Schedule for ReduceSchedule<'_> {
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new("reduce");
+        b.independent(true);
         let mut arguments = Arguments::default();
         let (mut reader, mut writer) = (self.reader.clone(), self.writer.clone());
         reader.declare(&mut b, &mut arguments, shared)?;

@@ -66,6 +66,7 @@ impl Schedule for ScanSchedule<'_> {
         let elements = product(&self.shape).most(self.cx.function)?;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("scan");
+        b.independent(true);
         let mut arguments = Arguments::default();
         let elements = Elements::new(self.lane, elements);
         let input = arguments.operand(&mut b, "input", self.operand, elements, shared);

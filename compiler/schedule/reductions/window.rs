@@ -96,6 +96,7 @@ impl Schedule for WindowSchedule<'_> {
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new(format!("window_{}x{}", self.size[0], self.size[1]));
+        b.independent(true);
         let mut arguments = Arguments::default();
         let (mut reader, mut writer) = (self.reader.clone(), self.writer.clone());
         reader.declare(&mut b, &mut arguments, shared)?;
