@@ -54,9 +54,17 @@ impl KernelBuilder {
         }
     }
 
-    /// Says of the loops that follow whether their rounds are independent, if they carry nothing.
+    /// Marks the rounds of the loops that follow as independent, or leaves them in order. A loop that carries values is always in order.
     pub fn independent(&mut self, independent: bool) {
         self.independent = independent;
+    }
+
+    /// Builds a piece of the kernel with [`Self::independent`] set for it alone.
+    pub fn rounds<R>(&mut self, independent: bool, build: impl FnOnce(&mut Self) -> R) -> R {
+        let around = std::mem::replace(&mut self.independent, independent);
+        let built = build(self);
+        self.independent = around;
+        built
     }
 
     /// Adds a buffer; pointer parameters are passed in the order of these calls.

@@ -70,6 +70,11 @@ impl<'a> FourierSchedule<'a> {
     fn passes(&self) -> u32 {
         self.length.trailing_zeros()
     }
+
+    /// Tests whether numbers are kept in planes from one pass to the next. Otherwise each goes from the input to the output.
+    fn uses_planes(&self) -> bool {
+        !self.is_single() && (self.real || self.passes() > 1)
+    }
 }
 
 /// Computes e^(−2πi · numerator ÷ denominator) in binary64, rounded once to binary32.
@@ -319,7 +324,10 @@ impl Schedule for FourierSchedule<'_> {
         };
         let mut cells = Cells::default();
         cells.load(&mut b, &mut arguments, self.rows.extents());
+        // Scratch memory has room for the planes of one row.
+        b.independent(!self.uses_planes());
         cells.number(&mut b, &self.rows).repeat(&mut b, |b, row| {
+            b.independent(true);
             let [source, target] = self.row.map(|numbers| b.scale_index(row, numbers as i64, 0));
             if length == 1 {
                 writer.copy(b, single, source, target);

@@ -20,8 +20,10 @@ impl Lowering<'_> {
             });
             let rows = rows.collect();
             let Some(tile) = self.tile(b, first_key, scores, rows) else { return };
-            each_key(b, tile.keys, |b, keys| self.scores(b, &tile, keys));
-            self.unseen(b, &tile);
+            b.rounds(true, |b| {
+                each_key(b, tile.keys, |b, keys| self.scores(b, &tile, keys));
+                self.unseen(b, &tile);
+            });
             let factors: Vec<Value> = (0..tile.rows.len()).map(|r| self.factor(b, &tile, r)).collect();
             self.results(b, &tile, &factors);
         });

@@ -22,8 +22,10 @@ impl Lowering<'_> {
         let start = blocks.start(b, image, block);
         let range = self.keys_of(b, blocks, block);
         let at = At { blocks, image, range, start };
-        self.each_stream(b, range.count, |b, keys| {
-            self.each_tile(b, &at, self.vectors.shape.rows, |b, tile, _| self.scores(b, tile, keys));
+        b.rounds(true, |b| {
+            self.each_stream(b, range.count, |b, keys| {
+                self.each_tile(b, &at, self.vectors.shape.rows, |b, tile, _| self.scores(b, tile, keys));
+            });
         });
         self.each_tile(b, &at, 1, |b, tile, sums| {
             self.unseen(b, tile);
@@ -78,7 +80,7 @@ impl Lowering<'_> {
     fn each_tile(&self, b: &mut KernelBuilder, at: &At<'_>, rows: u64, mut body: impl FnMut(&mut KernelBuilder, &Tile, Sums)) {
         let together = self.vectors.shape.together();
         let Range { first, count } = at.range;
-        b.for_range(0, self.vectors.shape.groups as i64, 1, |b, group| {
+        let tiles = |b: &mut KernelBuilder, group: Value| {
             let first_key = self.first_key(b, at.image, group).after(b, self.vectors.shape, first);
             Number::Known(together as i64).tiles(b, rows, |b, head, number| {
                 let first_head = b.scale_index(group, together as i64, 0);
@@ -96,7 +98,9 @@ impl Lowering<'_> {
                     body(b, &Tile { before: Some(first), ..tile }, sums);
                 }
             });
-        });
+        };
+        // Each head has its own scores and sums.
+        b.rounds(true, |b| b.for_range(0, self.vectors.shape.groups as i64, 1, tiles));
     }
 
     /// Adds the weighted values of some keys to the sums of a tile.

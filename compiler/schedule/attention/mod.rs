@@ -199,6 +199,7 @@ impl Schedule for AttentionSchedule<'_> {
     fn lower_last(&self) -> Result<Option<Lowered>, Unsupported> {
         let Some(blocks) = self.blocks()? else { return Ok(None) };
         let mut b = KernelBuilder::new("attention_of_blocks");
+        b.independent(true);
         let mut arguments = Arguments::default();
         let found = arguments.common(&mut b, "found", (0, false), Lane::F32, self.found_elements(&blocks)?);
         let target = self.cx.group.outputs[0];

@@ -176,6 +176,7 @@ impl Schedule for BlockSchedule<'_> {
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new(format!("matmul_{}", self.panels.element));
+        b.independent(true);
         let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
         let mut arguments = Arguments::default();
         let elements = Elements::new(self.products.lanes().0, self.cx.most_elements(self.left)?);

@@ -199,9 +199,13 @@ impl Schedule for DepthwiseSchedule<'_> {
         let hoisted = hoisted(&mut b, &element_wise, &self.cuts.widths());
         let numbers = work.numbers(&mut b, &mut arguments);
         if let Some(staging) = &self.staging {
-            staging.prepare(&mut b, work, pixels);
+            b.rounds(true, |b| staging.prepare(b, work, pixels));
         }
-        let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range };
+        // A ring keeps rows from round to round. A pixel that is computed in place may overwrite what others have yet to read.
+        let overwrites = shared.iter().any(|(read, _)| *read == work.input);
+        let apart = self.cx.machine.at_once || self.staging.is_none() && !overwrites;
+        b.independent(apart);
+        let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range, apart };
         match &self.in_place {
             Some(columns) => lowering.images_in_place(&mut b, columns)?,
             None => lowering.images(&mut b)?,
@@ -239,6 +243,8 @@ pub(super) struct Lowering<'a> {
     hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
     /// First output row and the row after the last, if they are parameters.
     pub(super) range: Option<(Value, Value)>,
+    /// Pixels depend on no others: no ring is kept from row to row, and no pixel overwrites the input.
+    pub(super) apart: bool,
 }
 
 /// Values that the pixels of a row share in a block of channels.
@@ -288,13 +294,14 @@ impl Lowering<'_> {
 
     /// Computes a row of `width` pixels from one on.
     fn row(&self, b: &mut KernelBuilder, rows: &[Value], (first_pixel, width): (Value, Number)) -> Result<(), Unsupported> {
-        self.schedule.cuts.for_each(b, |b, cut| {
+        let schedule = self.schedule;
+        let block = |b: &mut KernelBuilder, cut: Cut| {
             let weights = self.panel(b, cut);
             let rows: Vec<Value> = rows.iter().map(|&r| b.add(r, cut.first)).collect();
             let block = Block { rows, weights, first: self.first_sum(b, cut), cut };
-            let pixels = self.schedule.pixels();
-            width.tiles(b, pixels, |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels))
-        })
+            b.rounds(true, |b| width.tiles(b, schedule.pixels(), |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels)))
+        };
+        b.rounds(!schedule.panels.are_filled(), |b| schedule.cuts.for_each(b, block))
     }
 
     /// Returns the first element of a block's panel. Fills the panel if necessary.
@@ -307,7 +314,8 @@ impl Lowering<'_> {
         }
         let first = b.scale_index(cut.first, panels.per_output() as i64, 0);
         let filled = Filled { lane, base: 0, first, width: cut.width, active: cut.active, at: None };
-        panels.fill(b, self.stored, self.weights, &filled);
+        // An array that rounds fill in order belongs to what is around their loop.
+        b.rounds(false, |b| panels.fill(b, self.stored, self.weights, &filled));
         element
     }
 

@@ -2,6 +2,7 @@
 //! copy the image once more, through the second level. Taps outside of the image are left out. Rows of taps are a loop, which begins later and ends
 //! earlier at the border; so all rows of the output share their code. Columns at the border have code of their own.
 
+use super::cuts::Cut;
 use super::depthwise::{Block, Lowering};
 use super::depthwise_columns::Columns;
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
@@ -62,17 +63,20 @@ impl Lowering<'_> {
 
     /// The columns of a row, in order.
     fn columns_in_place(&self, b: &mut KernelBuilder, row: &Row, columns: &Columns) -> Result<(), Unsupported> {
-        self.schedule.cuts.for_each(b, |b, cut| {
+        let schedule = self.schedule;
+        let in_block = |b: &mut KernelBuilder, cut: Cut| {
             let weights = self.panel(b, cut);
             let block = Block { rows: vec![], weights, first: self.first_sum(b, cut), cut };
             self.border_in_place(b, row, &block, 0..columns.inside.start)?;
             let count = Number::Known((columns.inside.end - columns.inside.start) as i64);
-            count.tiles(b, self.schedule.pixels(), |b, x, pixels| {
+            let tile = |b: &mut KernelBuilder, x: Value, pixels: u64| {
                 let x = b.scale_index(x, 1, columns.inside.start as i64);
-                self.tile_in_place(b, row, &block, &Tile { x, pixels, taps: 0..self.schedule.work.window[1] })
-            })?;
+                self.tile_in_place(b, row, &block, &Tile { x, pixels, taps: 0..schedule.work.window[1] })
+            };
+            b.rounds(self.apart, |b| count.tiles(b, schedule.pixels(), tile))?;
             self.border_in_place(b, row, &block, columns.inside.end..columns.all)
-        })
+        };
+        b.rounds(self.apart && !schedule.panels.are_filled(), |b| schedule.cuts.for_each(b, in_block))
     }
 
     /// Columns whose windows are cut off.

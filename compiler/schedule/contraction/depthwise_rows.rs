@@ -267,7 +267,7 @@ impl Schedule for DepthwiseRows<'_> {
             (0..=most.ilog2()).map(move |doubled| width.lanes << doubled)
         });
         let hoisted = hoisted_for(&mut b, &element_wise, lanes);
-        self.pairs.prepare(&mut b, work, ring);
+        b.rounds(true, |b| self.pairs.prepare(b, work, ring));
         let lowering = Lowering { schedule: self, input, ring, stored: stored.elements, weights, initial, element_wise, hoisted, range };
         lowering.images(&mut b)?;
         let products = match self.products {
@@ -409,7 +409,7 @@ impl Lowering<'_> {
 
     fn rows(&self, b: &mut KernelBuilder, pairs: &[Value], first_pixel: Value, rows: u64) -> Result<(), Unsupported> {
         let schedule = self.schedule;
-        schedule.cuts.for_each(b, |b, cut| {
+        let row = |b: &mut KernelBuilder, cut: Cut| {
             let (lane, element) = schedule.panels.start(b, cut);
             let strips = b.scale_index(lane, schedule.panels.in_buffer(schedule.panels.lane_elements()), 0);
             let weights = b.add(strips, element);
@@ -420,8 +420,10 @@ impl Lowering<'_> {
                 self.widen(b, &block);
             }
             let width = Number::Known(schedule.work.output_size[1] as i64);
-            width.tiles(b, schedule.pixels(), |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels))
-        })
+            b.rounds(true, |b| width.tiles(b, schedule.pixels(), |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels)))
+        };
+        // Blocks of channels widen their weights in the same array.
+        b.rounds(schedule.products != Products::Pairs, |b| schedule.cuts.for_each(b, row))
     }
 }
 

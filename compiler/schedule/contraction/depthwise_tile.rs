@@ -360,7 +360,7 @@ impl Lowering<'_> {
         let (schedule, width) = (self.schedule, at.cut.width);
         let products = at.rows * schedule.fours.products();
         let step = schedule.panels.place(width, FOUR, 0);
-        b.for_range(0, products as i64, 1, |b, product| {
+        let widen = |b: &mut KernelBuilder, product: Value| {
             let from = b.scale_index(product, step, 0);
             let from = b.add(from, at.weights);
             let to = b.scale_index(product, self.place(at.cut, 1, 0), 0);
@@ -372,6 +372,8 @@ impl Lowering<'_> {
                 }
                 b.store(self.weights, to, self.place(at.cut, 0, half), value);
             }
-        });
+        };
+        // An array that rounds fill in order belongs to what is around their loop.
+        b.rounds(false, |b| b.for_range(0, products as i64, 1, widen));
     }
 }

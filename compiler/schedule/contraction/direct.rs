@@ -262,6 +262,21 @@ impl<'a> DirectSchedule<'a> {
         self.parts.iter().any(|part| part.panels.are_filled())
     }
 
+    /// Tests whether rows are staged in chunks, which take each other's place.
+    pub(super) fn has_chunks(&self) -> bool {
+        self.staging.as_ref().is_some_and(|staging| staging.chunk.is_some())
+    }
+
+    /// Tests whether no rows or panels stay in scratch memory from round to round. If rounds run at the same time, each has memory of its own.
+    pub(super) fn keeps_nothing(&self) -> bool {
+        self.cx.machine.at_once || self.staging.is_none() && !self.are_filled()
+    }
+
+    /// Tests whether the panels of a row are independent: they take neither each other's place nor that of chunks.
+    pub(super) fn has_panels_apart(&self) -> bool {
+        self.cx.machine.at_once || !self.are_filled() && !self.has_chunks()
+    }
+
     /// Returns the strips of a group.
     fn strips(&self) -> Strips {
         let panel = self.tile.vectors * self.lanes;

@@ -22,7 +22,7 @@ impl Lowering<'_> {
         let (buffer, raw) = if chunked { (self.input, Some(work.element)) } else { (self.pixels.rows, None) };
         let run = Run::new(self.schedule.cx.machine, (buffer, raw), (extents.segment(), self.schedule.form), lacking.by);
         let (step, first) = ((work.strides[1] * work.channels) as i64, (part.axes[2].lead * work.channels) as i64);
-        b.for_range(0, part.axes[2].count as i64, 1, |b, x| {
+        let find = |b: &mut KernelBuilder, x: Value| {
             let offset = b.scale_index(x, step, first);
             let zero = b.int(Type::vector(Lane::I32, (run.lanes / run.group) as u16), 0);
             let sum = match &row.segments {
@@ -46,7 +46,9 @@ impl Lowering<'_> {
             let sum = b.horizontal(HorizontalOp::Add, sum);
             let sum = run.without_rest(b, sum, extents.segments());
             b.store(lacking.pixels, x, 0, sum);
-        });
+        };
+        // An array that rounds fill in order belongs to what is around their loop.
+        b.rounds(false, |b| b.for_range(0, part.axes[2].count as i64, 1, find));
     }
 }
 

@@ -153,8 +153,9 @@ pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) 
     let range = schedule.ranges(shared).map(|ranges| (ranges, b.integer(), b.integer()));
     let lowering = Lowering { range, ..Lowering::new(schedule, &mut b, shared)? };
     if let Some(staging) = &schedule.staging {
-        staging.prepare(&mut b, &schedule.work, lowering.pixels);
+        b.rounds(true, |b| staging.prepare(b, &schedule.work, lowering.pixels));
     }
+    b.independent(schedule.keeps_nothing());
     lowering.matrices(&mut b)?;
     let staged = match schedule.staging.as_ref().map(|staging| staging.chunk) {
         Some(Some(_)) => ", staged chunks",
@@ -505,11 +506,15 @@ impl<'a> Lowering<'a> {
         let Some(table) = self.starts else { return Segments::Rows(rows) };
         let taps = if self.schedule.by_tap() { part.axes[2].taps.len() as i64 } else { 1 };
         for (number, row) in rows.into_iter().enumerate() {
-            b.for_range(0, taps, 1, |b, tap| {
-                let start = b.scale_index(tap, self.tap_step(), 0);
-                let start = b.add(start, row);
-                let start = if self.schedule.form.starts_in_fours() { b.shift(BinaryOp::ShiftRightUnsigned, start, 2) } else { start };
-                b.store(table, tap, number as i64 * taps, start);
+            // An array that rounds fill in order belongs to what is around their loop.
+            b.rounds(false, |b| {
+                b.for_range(0, taps, 1, |b, tap| {
+                    let start = b.scale_index(tap, self.tap_step(), 0);
+                    let start = b.add(start, row);
+                    let in_fours = self.schedule.form.starts_in_fours();
+                    let start = if in_fours { b.shift(BinaryOp::ShiftRightUnsigned, start, 2) } else { start };
+                    b.store(table, tap, number as i64 * taps, start);
+                });
             });
         }
         Segments::Table(table)
@@ -517,12 +522,14 @@ impl<'a> Lowering<'a> {
 
     /// Repeats a body for every panel of every group, or for the panels of the range.
     fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace) -> Built) -> Built {
-        if let Some((Ranges::Panels(_), first, end)) = self.range {
-            let group = b.index(0);
-            return self.cuts.for_range(b, (first, end), |b, cut| body(b, PanelPlace { group, cut }));
-        }
-        loops::for_range(b, (0, self.schedule.work.groups as i64), 1, |b, group| {
-            self.cuts.for_each(b, |b, cut| body(b, PanelPlace { group, cut }))
+        b.rounds(self.schedule.has_panels_apart(), |b| {
+            if let Some((Ranges::Panels(_), first, end)) = self.range {
+                let group = b.index(0);
+                return self.cuts.for_range(b, (first, end), |b, cut| body(b, PanelPlace { group, cut }));
+            }
+            loops::for_range(b, (0, self.schedule.work.groups as i64), 1, |b, group| {
+                self.cuts.for_each(b, |b, cut| body(b, PanelPlace { group, cut }))
+            })
         })
     }
 
@@ -576,7 +583,7 @@ impl<'a> Lowering<'a> {
             self.tile(b, &place(own, at.cut, beside), count)
         };
         if work.joined.is_none() {
-            return row.width.tiles(b, schedule.tile.pixels, |b, x, count| body(b, (x, 0), count));
+            return b.rounds(!schedule.has_chunks(), |b| row.width.tiles(b, schedule.tile.pixels, |b, x, count| body(b, (x, 0), count)));
         }
         let (all, step) = (positions(work, 2), schedule.tile.pixels);
         (0..all).step_by(step as usize).try_for_each(|first| {

@@ -9,6 +9,7 @@ use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::loops::if_then;
 use crate::schedule::quantity::{Number, product};
 use crate::schedule::reductions::reduction::{Reduction, wrapped};
 use crate::schedule::unsupported::Unsupported;
@@ -82,6 +83,7 @@ impl Schedule for ScatterSchedule<'_> {
         let alignment = self.cx.element(output).alignment() as u32;
         let slices = &self.slices;
         let mut b = KernelBuilder::new(if in_place { "scatter_in_place" } else { "scatter" });
+        b.independent(true);
         let mut arguments = Arguments::default();
         let elements = slices.elements().most(self.cx.function)?;
         let whole = Elements::new(self.lane, elements).aligned(alignment);
@@ -99,17 +101,18 @@ impl Schedule for ScatterSchedule<'_> {
         }
         let lanes = copy_lanes(&self.cx, self.lane, slices.row.most(self.cx.function)?);
         if !slices.listed().is(0) {
+            let combine = |b: &mut KernelBuilder, slice: &Slice| {
+                b.rounds(true, |b| self.slice(b, counts.row, slice, [updates, written], lanes));
+            };
+            // Slices may have the same index.
+            b.independent(false);
             slices.each(&mut b, &counts, indices, |b, slice| {
                 if !self.skips_negative {
-                    return self.slice(b, counts.row, slice, [updates, written], lanes);
+                    return combine(b, slice);
                 }
                 let zero = b.index(0);
                 let taken = b.compare(CompareOp::LessEqual, zero, slice.index);
-                let take = |b: &mut KernelBuilder| {
-                    self.slice(b, counts.row, slice, [updates, written], lanes);
-                    vec![]
-                };
-                b.if_else(taken, take, |_| vec![]);
+                if_then(b, taken, |b| combine(b, slice));
             });
         }
         let place = if in_place { ", in place" } else { "" };

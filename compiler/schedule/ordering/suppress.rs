@@ -234,6 +234,7 @@ impl Schedule for SuppressSchedule<'_> {
 
     fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new("non_max_suppression");
+        b.independent(true);
         let mut arguments = Arguments::default();
         let numbers = lane_numbers(&mut b, &mut arguments, self.lanes);
         let function = self.cx.function;
@@ -271,7 +272,9 @@ impl Schedule for SuppressSchedule<'_> {
             rows.repeat(&mut b, |b, row| b.store(parts.counts, row, 0, none));
         } else {
             self.prepare(&mut b, &parts);
-            rows.repeat(&mut b, |b, row| self.row(b, &parts, row));
+            // Scratch memory has room for the scores of one row.
+            b.independent(false);
+            rows.repeat(&mut b, |b, row| b.rounds(true, |b| self.row(b, &parts, row)));
         }
         let description = format!("suppression of boxes, {} of {}, {} at a time", self.count, most_boxes, self.lanes);
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })

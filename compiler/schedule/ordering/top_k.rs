@@ -287,7 +287,10 @@ impl Schedule for TopKSchedule<'_> {
         let counts = self.counts(&mut b, &mut arguments);
         self.check(&mut b, &counts);
         if !self.count.is(0) {
-            self.rows(&mut b, &counts).repeat(&mut b, |b, row| {
+            let rows = self.rows(&mut b, &counts);
+            b.independent(true);
+            rows.repeat(&mut b, |b, row| {
+                b.independent(false);
                 let base = counts.extent.scale(b, row);
                 if let Some((count, best_lanes)) = self.sorted_lanes() {
                     let better = |b: &mut KernelBuilder, x: Value, y: Value| self.better(b, x, y);

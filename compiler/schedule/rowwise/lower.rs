@@ -139,6 +139,8 @@ struct Rows {
 fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
     let cx = schedule.facts.cx;
     let mut b = KernelBuilder::new("rows");
+    // Scratch memory has room for the columns or the kept elements of one round, unless rounds run at the same time.
+    b.independent(cx.machine.at_once || schedule.requirements().scratch.is_empty());
     let mut arguments = Arguments::default();
     let has_single_rows = schedule.has_single_rows();
     let steps = if has_single_rows { declared_steps(schedule, &mut b, &mut arguments, shared)? } else { vec![] };
@@ -174,10 +176,12 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[(Tensor, Tensor)]) -> 
         .collect();
     let body = |b: &mut KernelBuilder, together: &[(Value, &[Value])]| {
         let mut known = vec![FxHashMap::default(); together.len()];
-        for ((numbers, walks), (of_numbers, of_walks)) in steps.iter().zip(&hoisted) {
-            writer.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known)?;
-        }
-        Ok(())
+        b.rounds(true, |b| {
+            let mut steps = steps.iter().zip(&hoisted);
+            steps.try_for_each(|((numbers, walks), (of_numbers, of_walks))| {
+                writer.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known)
+            })
+        })
     };
     if let Some(across) = &across {
         let together = across.together();

@@ -173,6 +173,8 @@ impl Schedule for ProductsSchedule<'_> {
         let buffers = [buffers[0], buffers[1]];
         let lowering = Lowering { schedule: self, buffers, panel, writer, hoisted, wide, rows, columns, inner, right_step, fuses };
         let zero = b.index(0);
+        // A panel is filled for one block of columns at a time.
+        b.independent(lowering.panel.is_none());
         nest(&mut b, &matrices, [zero; 3], &mut |b, bases| lowering.matrix(b, bases))?;
         let description = match self.way {
             Way::Dots => format!("products with run-time extents, {}x{} at a time", self.tile[0], self.tile[1]),
@@ -236,9 +238,9 @@ impl Lowering<'_> {
                 let [most, few] = [few - 1, few].map(|n| b.index(n));
                 let [many, few] = [(most, rows), (rows, few)].map(|(less, more)| b.compare(CompareOp::Less, less, more));
                 if_then(b, many, |b| self.by_panels(b, panel, bases))?;
-                if_then(b, few, |b| self.by_dots(b, bases))
+                if_then(b, few, |b| b.rounds(true, |b| self.by_dots(b, bases)))
             }
-            _ => self.by_dots(b, bases),
+            _ => b.rounds(true, |b| self.by_dots(b, bases)),
         }
     }
 }

@@ -60,16 +60,18 @@ impl Lowering<'_> {
         let [left, right, number] = bases;
         let lanes = self.lanes();
         let body = |b: &mut KernelBuilder, columns: Columns| {
-            self.turn(b, panel, right, columns.first);
-            let rows = Rows { buffer: panel, first: b.index(0), stride: Number::Known(lanes.into()) };
-            self.block(b, [left, number], &columns, &rows)
+            b.rounds(true, |b| {
+                self.turn(b, panel, right, columns.first);
+                let rows = Rows { buffer: panel, first: b.index(0), stride: Number::Known(lanes.into()) };
+                self.block(b, [left, number], &columns, &rows)
+            })
         };
         if matches!(self.columns, Number::Known(_)) || self.columns.masks_rest(lanes, self.masked_lanes()) {
             return self.columns.row(b, lanes, self.masked_lanes(), |b, first, active| body(b, Columns { first, vectors: 1, active }));
         }
         let (zero, whole, end) = (b.index(0), self.columns.whole(b, lanes), self.columns.value(b));
         for_values(b, (zero, whole), lanes.into(), |b, first| body(b, Columns { first, vectors: 1, active: lanes.into() }))?;
-        self.dots_of_columns(b, bases, (whole, end))
+        b.rounds(true, |b| self.dots_of_columns(b, bases, (whole, end)))
     }
 
     fn lanes(&self) -> u16 {
