@@ -3,6 +3,7 @@
 use super::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
 /// The lanes of a vector that are loaded or stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +42,8 @@ pub struct KernelBuilder {
     numbers: FxHashMap<Value, i64>,
     /// True if the rounds of loops that carry nothing are independent.
     independent: bool,
+    /// The number of rounds that the kernel divides, the first round of a range and the end of the range.
+    divided: Option<(u64, [Value; 2])>,
 }
 
 impl KernelBuilder {
@@ -51,6 +54,7 @@ impl KernelBuilder {
             open: vec![Region::default()],
             numbers: FxHashMap::default(),
             independent: false,
+            divided: None,
         }
     }
 
@@ -472,6 +476,15 @@ impl KernelBuilder {
         self.push(Inst::Divide { extent, private: private.to_vec(), body }, &[]);
     }
 
+    /// Divides the kernel's rounds, before its first instruction. Returns the first round of a range and the end of the range. Each range has its own
+    /// scratch memory.
+    pub fn divide_all(&mut self, extent: u64) -> (Value, Value) {
+        debug_assert!(self.divided.is_none() && self.kernel.integers == 0 && self.open[0].statements.is_empty());
+        let range = [(); 2].map(|()| self.value(Type::INDEX));
+        self.divided = Some((extent, range));
+        (range[0], range[1])
+    }
+
     /// do … while: `body` gets the carried values and returns the scalar mask to go on and their next values.
     pub fn loop_while(&mut self, carried: &[Value], body: impl FnOnce(&mut Self, &[Value]) -> (Value, Vec<Value>)) -> Vec<Value> {
         let types: Vec<Type> = carried.iter().map(|&v| self.ty(v)).collect();
@@ -512,8 +525,21 @@ impl KernelBuilder {
     pub fn finish(mut self) -> Kernel {
         let body = self.open.pop().expect("the kernel's own region");
         debug_assert!(self.open.is_empty());
-        self.kernel.body = body;
+        self.kernel.body = match self.divided {
+            Some((extent, range)) => self.divided(extent, range, body),
+            None => body,
+        };
         self.kernel
+    }
+
+    /// Returns the kernel's region with a `divide` around the region of a range.
+    fn divided(&mut self, extent: u64, range: [Value; 2], body: Region) -> Region {
+        let rounds = self.value(Type::INDEX);
+        let buffers = (0..).map(Buffer::new).zip(&self.kernel.buffers);
+        let private = buffers.filter(|(_, data)| data.kind == BufferKind::Scratch).map(|(buffer, _)| buffer).collect();
+        let divide = Inst::Divide { extent: rounds, private, body: Region { params: range.to_vec(), ..body } };
+        let constant = Statement { results: smallvec![rounds], inst: Inst::Constant { bits: extent } };
+        Region { statements: vec![constant, Statement { results: smallvec![], inst: divide }], ..Region::default() }
     }
 }
 

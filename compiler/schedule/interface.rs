@@ -83,8 +83,8 @@ pub trait Schedule: Send + Sync {
         Ok(None)
     }
 
-    /// Returns the extent along which the kernel can be split into ranges. The kernel then has two integer parameters: the start and the end of a
-    /// range. `None` if there is too little work, or if a part would read memory that another one writes.
+    /// Returns the number of rounds that the kernel divides into ranges, with the same `shared`. `None` if there is too little work, or if a range
+    /// would read memory that another one writes.
     fn extent(&self, _shared: &[(Value, Value)]) -> Option<u64> {
         None
     }

@@ -1,7 +1,7 @@
 //! A group that one kernel computes, called once or in parts.
 //!
-//! A schedule may itself name the extent along which its kernel is split. If memory is planned for threads, all other kernels are analysed, too: see
-//! [`crate::kernel::passes::parts`]. A tensor then gets memory of its own if sharing would keep the kernel whole.
+//! A kernel may say itself how its rounds divide: see [`crate::kernel::passes::range`]. If memory is planned for threads, all other kernels are
+//! analysed, too: see [`crate::kernel::passes::parts`]. A tensor then gets memory of its own if sharing would keep the kernel whole.
 
 use super::context::Context;
 use super::interface::{Lowered, Requirements, Schedule};
@@ -12,6 +12,7 @@ use crate::fuse::viewed;
 use crate::ir::Value;
 use crate::kernel::cost::instructions;
 use crate::kernel::passes::parts::in_parts;
+use crate::kernel::passes::range::{InRanges, in_ranges};
 
 /// A group with its schedule: see the module.
 pub struct Whole<'a> {
@@ -64,13 +65,17 @@ impl<'a> Whole<'a> {
     /// # Errors
     /// [`Unsupported`] if an operation has no lowering.
     pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
-        let first = self.piece(self.schedule.lower(shared)?, self.schedule.extent(shared));
-        let last = self.schedule.lower_last()?.map(|lowered| self.piece(lowered, None));
+        let first = self.piece(self.schedule.lower(shared)?);
+        let last = self.schedule.lower_last()?.map(|lowered| self.piece(lowered));
         Ok(std::iter::once(first).chain(last).collect())
     }
 
-    fn piece(&self, mut lowered: Lowered, mut extent: Option<u64>) -> Piece {
-        let mut most_parts = u64::MAX;
+    fn piece(&self, mut lowered: Lowered) -> Piece {
+        let (mut extent, mut most_parts) = (None, u64::MAX);
+        if let Some(InRanges { kernel, rounds }) = in_ranges(&lowered.kernel) {
+            lowered.kernel = kernel;
+            extent = Some(rounds);
+        }
         if self.cx.is_for_threads() {
             let vector_bytes = self.cx.machine.vector_bytes().into();
             let whole: Vec<i64> = extent.map_or(vec![], |extent| vec![0, extent as i64]);

@@ -10,6 +10,7 @@ mod known;
 mod narrow;
 pub mod numbers;
 pub mod parts;
+pub mod range;
 mod whole;
 
 pub use narrow::narrow;

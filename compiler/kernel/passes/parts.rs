@@ -8,6 +8,7 @@
 
 use super::super::indices::{Indices, Sum};
 use super::super::visit::Run;
+use super::range::InRanges;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashSet;
@@ -19,24 +20,16 @@ const MANY_ROUNDS: i64 = 8;
 /// Maximum number of terms in an index that is analysed.
 const MOST_TERMS: usize = 16;
 
-/// A kernel that computes a range of rounds.
-pub struct InParts {
-    /// The kernel.
-    pub kernel: Kernel,
-    /// Total number of rounds.
-    pub rounds: u64,
-}
-
 /// Returns the kernel split into parts, or `None` if it has no suitable loop. `writes_scratch_first` promises that each round writes scratch memory
 /// before it reads it.
-pub fn in_parts(kernel: &Kernel, writes_scratch_first: bool) -> Option<InParts> {
+pub fn in_parts(kernel: &Kernel, writes_scratch_first: bool) -> Option<InRanges> {
     let mut found = found(kernel, writes_scratch_first);
     let many = found.iter().position(|found| found.rounds >= MANY_ROUNDS);
     let best = many.or_else(|| (0..found.len()).max_by_key(|&i| (found[i].rounds, std::cmp::Reverse(i))))?;
     let Found { path, rounds } = found.swap_remove(best);
     let mut kernel = kernel.clone();
     cut(&mut kernel, &path, rounds);
-    Some(InParts { kernel, rounds: u64::try_from(rounds).ok()? })
+    Some(InRanges { kernel, rounds: u64::try_from(rounds).ok()? })
 }
 
 /// The loops whose rounds are apart by their indices. A path is the numbers of the statements that lead to a loop, the outermost first.

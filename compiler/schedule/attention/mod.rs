@@ -140,7 +140,7 @@ impl Schedule for AttentionSchedule<'_> {
 
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new("attention");
-        let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
+        let range = self.extent(shared).map(|rounds| b.divide_all(rounds));
         let mut arguments = Arguments::default();
         let mut input = |operand: usize, name: &str| -> Result<Buffer, Unsupported> {
             let tensor = self.operands[operand];

@@ -177,7 +177,7 @@ impl Schedule for BlockSchedule<'_> {
     fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new(format!("matmul_{}", self.panels.element));
         b.independent(true);
-        let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
+        let range = self.extent(shared).map(|rounds| b.divide_all(rounds));
         let mut arguments = Arguments::default();
         let elements = Elements::new(self.products.lanes().0, self.cx.most_elements(self.left)?);
         let input = arguments.operand(&mut b, "input", self.left, elements, shared);

@@ -245,7 +245,7 @@ impl Schedule for DepthwiseRows<'_> {
         let work = &self.work;
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
-        let range = self.extent(shared).map(|_| (b.integer(), b.integer()));
+        let range = self.extent(shared).map(|rounds| b.divide_all(rounds));
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);

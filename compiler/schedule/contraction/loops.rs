@@ -150,7 +150,10 @@ pub(super) struct TilePlace<'a> {
 /// Lowers a schedule.
 pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
     let mut b = KernelBuilder::new(schedule.name());
-    let range = schedule.ranges(shared).map(|ranges| (ranges, b.integer(), b.integer()));
+    let range = schedule.ranges(shared).map(|ranges| {
+        let (first, end) = b.divide_all(ranges.extent());
+        (ranges, first, end)
+    });
     let lowering = Lowering { range, ..Lowering::new(schedule, &mut b, shared)? };
     if let Some(staging) = &schedule.staging {
         b.rounds(true, |b| staging.prepare(b, &schedule.work, lowering.pixels));

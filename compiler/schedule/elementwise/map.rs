@@ -56,7 +56,7 @@ impl Schedule for MapSchedule<'_> {
         let mut work = self.work.clone();
         let mut b = KernelBuilder::new("map");
         b.independent(true);
-        let range = self.vectors.map(|_| (b.integer(), b.integer()));
+        let range = self.vectors.map(|vectors| b.divide_all(vectors));
         let mut arguments = Arguments::default();
         work.declare(&mut b, &mut arguments, shared)?;
         let (outer, last) =
