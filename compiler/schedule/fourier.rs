@@ -286,16 +286,12 @@ fn product(b: &mut KernelBuilder, x: Complex, y: Complex) -> Complex {
 }
 
 impl Schedule for FourierSchedule<'_> {
-    fn writes_scratch_first(&self) -> bool {
-        // The first pass reads the input, and each later pass reads the output of the pass before it.
-        true
-    }
-
     fn requirements(&self) -> Requirements {
-        Requirements { scratch: vec![4 * self.plane() * 4], ..Requirements::default() }
+        // The first pass reads the input, and each later pass reads the output of the pass before it.
+        Requirements { scratch: vec![4 * self.plane() * 4], writes_scratch_first: true, ..Requirements::default() }
     }
 
-    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let single = self.is_single();
         let mut factors = Factors::default();
         let (length, half) = (self.length, self.length / 2);
@@ -341,6 +337,6 @@ impl Schedule for FourierSchedule<'_> {
         });
         let description =
             format!("{} of {length}, {} at a time", if self.real { "half a real transform" } else { "transform" }, self.lanes);
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }

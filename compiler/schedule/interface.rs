@@ -1,4 +1,4 @@
-//! Interface of a schedule: it states its requirements and writes a kernel.
+//! Interface of a schedule: it states its requirements and writes kernels.
 
 use super::arguments::Argument;
 use super::unsupported::Unsupported;
@@ -24,6 +24,13 @@ pub struct Requirements {
     /// Additional elements that are moved if a row is computed in short sections, which stage less at once: see
     /// [`Context::in_short_sections`](super::Context::in_short_sections). `None` if there are no sections, or if they are already short.
     pub shorter: Option<u64>,
+    /// Number of rounds that the first kernel divides into ranges, if no pair shares memory. `None` if it has no `divide`.
+    pub divides: Option<u64>,
+    /// Pairs of [`Self::may_share`] with which the first kernel has no `divide`: a range would read memory that another one writes.
+    pub whole_only: Vec<(Value, Value)>,
+    /// `true` if each iteration of the outer loops writes the scratch memory that it reads. Iterations then depend on each other only through
+    /// tensors.
+    pub writes_scratch_first: bool,
 }
 
 impl Requirements {
@@ -38,7 +45,23 @@ impl Requirements {
         self.may_slide.retain(|pair| other.may_slide.contains(pair));
         self.if_staged.retain(|pair| other.if_staged.contains(pair));
         self.shorter = self.shorter.max(other.shorter);
+        self.divides = self.divides.max(other.divides);
+        self.whole_only.extend(other.whole_only);
+        self.writes_scratch_first |= other.writes_scratch_first;
         self
+    }
+
+    /// States how the first kernel divides. `extent` returns the number of its rounds if some pairs share memory.
+    #[must_use]
+    pub fn dividing(mut self, extent: impl Fn(&[(Value, Value)]) -> Option<u64>) -> Self {
+        self.divides = extent(&[]);
+        self.whole_only = self.may_share.iter().copied().filter(|&pair| extent(&[pair]).is_none()).collect();
+        self
+    }
+
+    /// Tests whether ranges of the kernels may have scratch memory of their own.
+    pub fn gives_ranges_scratch(&self) -> bool {
+        self.divides.is_some() || self.writes_scratch_first
     }
 
     /// Multiplies the scratch memory by the number of parts.
@@ -69,31 +92,12 @@ pub trait Schedule: Send + Sync {
     /// Returns the requirements to the planner.
     fn requirements(&self) -> Requirements;
 
-    /// Writes the kernel. `shared` are the pairs of [`Requirements::may_share`] and [`Requirements::may_slide`] that do share memory.
+    /// Writes the kernels, in the order of their calls. Memory is planned before. `shared` are the pairs of [`Requirements::may_share`] and
+    /// [`Requirements::may_slide`] that do share memory.
     ///
     /// # Errors
     /// [`Unsupported`] if an operation has no lowering.
-    fn lower(&self, shared: &[(Value, Value)]) -> Result<Lowered, Unsupported>;
-
-    /// Writes a kernel that runs after all parts of the first one, if there is one.
-    ///
-    /// # Errors
-    /// The errors of [`Schedule::lower`].
-    fn lower_last(&self) -> Result<Option<Lowered>, Unsupported> {
-        Ok(None)
-    }
-
-    /// Returns the number of rounds that the kernel divides into ranges, with the same `shared`. `None` if there is too little work, or if a range
-    /// would read memory that another one writes.
-    fn extent(&self, _shared: &[(Value, Value)]) -> Option<u64> {
-        None
-    }
-
-    /// Tests whether each iteration of the kernel's outer loops writes the scratch memory that it reads. Iterations then depend on each other only
-    /// through tensors' buffers.
-    fn writes_scratch_first(&self) -> bool {
-        false
-    }
+    fn kernels(&self, shared: &[(Value, Value)]) -> Result<Vec<Lowered>, Unsupported>;
 }
 
 /// Multiply-accumulate operations below which kernels are not split if the caller sets no number of threads. They take about as long as waking a

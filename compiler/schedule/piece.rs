@@ -7,7 +7,7 @@ use crate::ir::Value;
 pub struct Piece {
     /// The kernel.
     pub lowered: Lowered,
-    /// Extent along which it can be split; see [`Schedule::extent`].
+    /// Number of rounds that ranges divide; see [`crate::kernel::passes::range`]. `None` if the kernel stays whole.
     pub extent: Option<u64>,
     /// Maximum number of parts that are worth their cost.
     pub most_parts: u64,

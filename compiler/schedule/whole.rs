@@ -37,8 +37,8 @@ impl<'a> Whole<'a> {
         needs.may_slide.retain(in_turn);
         needs.if_staged.retain(in_turn);
         if self.cx.is_for_threads() {
-            if self.schedule.extent(&[]).is_some() {
-                needs.may_share.retain(|&pair| self.schedule.extent(&[pair]).is_some());
+            if needs.divides.is_some() {
+                needs.may_share.retain(|pair| !needs.whole_only.contains(pair));
             }
             // In sliding pairs, one part would read memory that another has overwritten.
             needs.may_slide.clear();
@@ -56,8 +56,7 @@ impl<'a> Whole<'a> {
 
     /// Returns the number of parts that need scratch memory.
     pub fn scratch_parts(&self) -> u64 {
-        let may_be_cut = self.schedule.extent(&[]).is_some() || self.schedule.writes_scratch_first();
-        if self.cx.is_for_threads() && may_be_cut { self.cx.threads.count.into() } else { 1 }
+        if self.cx.is_for_threads() && self.schedule.requirements().gives_ranges_scratch() { self.cx.threads.count.into() } else { 1 }
     }
 
     /// Writes the kernels. `shared` are the pairs that do share memory.
@@ -65,9 +64,7 @@ impl<'a> Whole<'a> {
     /// # Errors
     /// [`Unsupported`] if an operation has no lowering.
     pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
-        let first = self.piece(self.schedule.lower(shared)?);
-        let last = self.schedule.lower_last()?.map(|lowered| self.piece(lowered));
-        Ok(std::iter::once(first).chain(last).collect())
+        Ok(self.schedule.kernels(shared)?.into_iter().map(|lowered| self.piece(lowered)).collect())
     }
 
     fn piece(&self, mut lowered: Lowered) -> Piece {
@@ -83,7 +80,7 @@ impl<'a> Whole<'a> {
             most_parts = worth(self.cx.threads.least_instructions).unwrap_or(u64::MAX);
             if extent.is_none()
                 && most_parts > 1
-                && let Some(cut) = in_parts(&lowered.kernel, self.schedule.writes_scratch_first())
+                && let Some(cut) = in_parts(&lowered.kernel, self.schedule.requirements().writes_scratch_first)
             {
                 lowered.kernel = cut.kernel;
                 extent = Some(cut.rounds);

@@ -131,16 +131,17 @@ impl<'a> AttentionSchedule<'a> {
     }
 }
 
-impl Schedule for AttentionSchedule<'_> {
-    fn requirements(&self) -> Requirements {
-        let bytes = |elements: Result<u64, Unsupported>| elements.unwrap_or(0).saturating_mul(Lane::F32.bytes().into());
-        let found = self.blocks().ok().flatten().map(|blocks| bytes(self.found_elements(&blocks)));
-        Requirements { scratch: vec![bytes(self.score_elements())], common: found.into_iter().collect(), ..Requirements::default() }
+impl AttentionSchedule<'_> {
+    /// Returns the number of heads of keys, along which the kernel is divided. `None` if there is too little work.
+    fn extent(&self) -> Option<u64> {
+        (self.batch.is(1) && self.shape.groups > 1 && self.multiply_accumulates() >= self.cx.cut_from(CUT_FROM))
+            .then_some(self.shape.groups)
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    /// Writes the kernel of the queries, or of their blocks of keys.
+    fn first(&self) -> Result<Lowered, Unsupported> {
         let mut b = KernelBuilder::new("attention");
-        let range = self.extent(shared).map(|rounds| b.divide_all(rounds));
+        let range = self.extent().map(|rounds| b.divide_all(rounds));
         let mut arguments = Arguments::default();
         let mut input = |operand: usize, name: &str| -> Result<Buffer, Unsupported> {
             let tensor = self.operands[operand];
@@ -196,7 +197,8 @@ impl Schedule for AttentionSchedule<'_> {
         Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
     }
 
-    fn lower_last(&self) -> Result<Option<Lowered>, Unsupported> {
+    /// Writes the kernel that combines the results of blocks, if there are any.
+    fn last(&self) -> Result<Option<Lowered>, Unsupported> {
         let Some(blocks) = self.blocks()? else { return Ok(None) };
         let mut b = KernelBuilder::new("attention_of_blocks");
         b.independent(true);
@@ -219,10 +221,19 @@ impl Schedule for AttentionSchedule<'_> {
         let description = format!("attention of {} blocks of keys", blocks.count);
         Ok(Some(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }))
     }
+}
 
-    fn extent(&self, _shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        (self.batch.is(1) && self.shape.groups > 1 && self.multiply_accumulates() >= self.cx.cut_from(CUT_FROM))
-            .then_some(self.shape.groups)
+impl Schedule for AttentionSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        let bytes = |elements: Result<u64, Unsupported>| elements.unwrap_or(0).saturating_mul(Lane::F32.bytes().into());
+        let found = self.blocks().ok().flatten().map(|blocks| bytes(self.found_elements(&blocks)));
+        let (scratch, common) = (vec![bytes(self.score_elements())], found.into_iter().collect());
+        Requirements { scratch, common, divides: self.extent(), ..Requirements::default() }
+    }
+
+    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+        let all = [Some(self.first()?), self.last()?];
+        Ok(all.into_iter().flatten().collect())
     }
 }
 

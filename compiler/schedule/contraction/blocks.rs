@@ -165,16 +165,27 @@ fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
     }
 }
 
+impl BlockSchedule<'_> {
+    /// Returns the number of panels, along which the kernel is divided, if `shared` pairs share memory. `None` if there is too little work, or if a range
+    /// would read memory that another one writes.
+    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        let apart = shared.iter().all(|(read, _)| *read != self.left);
+        let panels = self.cuts().count();
+        (apart && panels > 1 && self.multiply_accumulates() >= self.cx.cut_from(CUT_FROM)).then_some(panels)
+    }
+}
+
 impl Schedule for BlockSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let mut may_share = self.element_wise.shareable();
         // All rows are read again for every panel.
         may_share.retain(|(read, _)| *read != self.left);
         let sums = self.row_sums() * u64::from(Lane::I32.bytes());
-        Requirements { scratch: (sums > 0).then_some(sums).into_iter().collect(), may_share, ..Requirements::default() }
+        let scratch = (sums > 0).then_some(sums).into_iter().collect();
+        Requirements { scratch, may_share, ..Requirements::default() }.dividing(|shared| self.extent(shared))
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new(format!("matmul_{}", self.panels.element));
         b.independent(true);
         let range = self.extent(shared).map(|rounds| b.divide_all(rounds));
@@ -199,13 +210,7 @@ impl Schedule for BlockSchedule<'_> {
         let (size, products, pixels) = (self.panels.size(), self.products.words(), self.tile.pixels);
         let description = format!("products of {products}, weights in blocks of {size}, {pixels} rows x {cuts} columns at a time");
         let multiply_accumulates = self.multiply_accumulates();
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
-    }
-
-    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        let apart = shared.iter().all(|(read, _)| *read != self.left);
-        let panels = self.cuts().count();
-        (apart && panels > 1 && self.multiply_accumulates() >= self.cx.cut_from(CUT_FROM)).then_some(panels)
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates }])
     }
 }
 

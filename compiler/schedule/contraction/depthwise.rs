@@ -164,16 +164,29 @@ impl<'a> DepthwiseSchedule<'a> {
     }
 }
 
+impl DepthwiseSchedule<'_> {
+    /// Returns the number of output rows, along which the kernel is divided, if `shared` pairs share memory. `None` if there is too little work, or if a range
+    /// would read memory that another one writes.
+    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        let (work, rows) = (&self.work, self.work.output_size[0]);
+        // Windows read elements that another part might already have overwritten.
+        let is_one = work.batch == 1 || self.cx.is_for_threads();
+        let apart = shared.iter().all(|(read, _)| *read != work.input) && is_one && work.sizes.is_none();
+        (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
+    }
+}
+
 impl Schedule for DepthwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
         if self.in_place.is_some() {
-            return needs::requirements_of(self.cx, (&self.work, &self.element_wise), vec![], true);
+            let needs = needs::requirements_of(self.cx, (&self.work, &self.element_wise), vec![], true);
+            return needs.dividing(|shared| self.extent(shared));
         }
         let needs = needs::requirements(self.cx, (&self.work, &self.element_wise), self.staging.as_ref(), true);
-        Requirements { shorter: self.shorter, ..needs }
+        Requirements { shorter: self.shorter, ..needs }.dividing(|shared| self.extent(shared))
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let work = &self.work;
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
@@ -217,15 +230,12 @@ impl Schedule for DepthwiseSchedule<'_> {
             (Some(_), Some(_)) => ", staged sections",
         };
         let description = format!("depthwise, products of {}, {} channels at a time{staged}", self.form, self.cuts);
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: work.multiply_accumulates() })
-    }
-
-    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        let (work, rows) = (&self.work, self.work.output_size[0]);
-        // Windows read elements that another part might already have overwritten.
-        let is_one = work.batch == 1 || self.cx.is_for_threads();
-        let apart = shared.iter().all(|(read, _)| *read != work.input) && is_one && work.sizes.is_none();
-        (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
+        Ok(vec![Lowered {
+            kernel: b.finish(),
+            arguments: arguments.finish(),
+            description,
+            multiply_accumulates: work.multiply_accumulates(),
+        }])
     }
 }
 

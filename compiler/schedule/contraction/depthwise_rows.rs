@@ -236,12 +236,25 @@ fn taps(work: &Contraction, fours: Fours, together: u64) -> Vec<u64> {
     (0..together).flat_map(of_row).collect()
 }
 
+impl DepthwiseRows<'_> {
+    /// Returns the number of output rows, along which the kernel is divided, if `shared` pairs share memory. `None` if there is too little work, or if a range
+    /// would read memory that another one writes.
+    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+        let (work, rows) = (&self.work, self.work.output_size[0]);
+        // Windows read elements that another part might already have overwritten.
+        let is_one = work.batch == 1 || self.cx.is_for_threads();
+        let apart = shared.iter().all(|(read, _)| *read != work.input) && is_one;
+        (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
+    }
+}
+
 impl Schedule for DepthwiseRows<'_> {
     fn requirements(&self) -> Requirements {
-        needs::requirements_of(self.cx, (&self.work, &self.element_wise), vec![self.pairs.ring_bytes()], true)
+        let needs = needs::requirements_of(self.cx, (&self.work, &self.element_wise), vec![self.pairs.ring_bytes()], true);
+        needs.dividing(|shared| self.extent(shared))
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let work = &self.work;
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
@@ -277,15 +290,12 @@ impl Schedule for DepthwiseRows<'_> {
         };
         let (rows, pixels, cuts) = (self.together, self.pixels(), &self.cuts);
         let description = format!("depthwise, products of {products}, {rows}x{pixels} pixels x {cuts} channels at a time, paired rows");
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: work.multiply_accumulates() })
-    }
-
-    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        let (work, rows) = (&self.work, self.work.output_size[0]);
-        // Windows read elements that another part might already have overwritten.
-        let is_one = work.batch == 1 || self.cx.is_for_threads();
-        let apart = shared.iter().all(|(read, _)| *read != work.input) && is_one;
-        (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
+        Ok(vec![Lowered {
+            kernel: b.finish(),
+            arguments: arguments.finish(),
+            description,
+            multiply_accumulates: work.multiply_accumulates(),
+        }])
     }
 }
 

@@ -30,15 +30,11 @@ impl Schedule for DirectSchedule<'_> {
             let lane = self.parts.iter().map(|part| u64::from(part.panels.lane().bytes())).max().unwrap_or(0);
             needs.scratch.push(self.matrices_at_once() * self.filled_elements() * lane);
         }
-        needs
+        needs.dividing(|shared| self.ranges(shared).map(Ranges::extent))
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
-        lower(self, shared)
-    }
-
-    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        self.ranges(shared).map(Ranges::extent)
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+        Ok(vec![lower(self, shared)?])
     }
 }
 

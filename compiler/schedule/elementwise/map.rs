@@ -49,10 +49,11 @@ fn lanes(cx: Context<'_>, work: &ElementWise<'_>, channels: &Quantity) -> Result
 
 impl Schedule for MapSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        Requirements { may_share: self.work.shareable(), ..Requirements::default() }
+        // Each element is read only to compute the element that overwrites it.
+        Requirements { may_share: self.work.shareable(), divides: self.vectors, ..Requirements::default() }
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let mut work = self.work.clone();
         let mut b = KernelBuilder::new("map");
         b.independent(true);
@@ -80,7 +81,7 @@ impl Schedule for MapSchedule<'_> {
             })?;
             let description = format!("element-wise over {pixels}x{channels}, {lanes} at a time, channels outermost");
             let kernel = INVARIANTS.after(b.finish());
-            return Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 });
+            return Ok(vec![Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 }]);
         }
         nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, pixel| {
             let hoisted = work.hoist_pixel(b, pixel, digits, &hoisted, lanes);
@@ -96,12 +97,7 @@ impl Schedule for MapSchedule<'_> {
             }
         })?;
         let description = format!("element-wise over {pixels}x{channels}, {lanes} at a time");
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
-    }
-
-    fn extent(&self, _shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        // Each element is read only to compute the element that overwrites it.
-        self.vectors
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }
 

@@ -78,7 +78,7 @@ impl Schedule for GatherSchedule<'_> {
         Requirements::default()
     }
 
-    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let output = self.cx.group.outputs[0];
         let alignment = self.cx.element(output).alignment() as u32;
         let slices = &self.slices;
@@ -107,6 +107,6 @@ impl Schedule for GatherSchedule<'_> {
         }
         let description =
             format!("gather {} slices of {} by {lanes}", slices.count().most(self.cx.function)?, slices.row.most(self.cx.function)?);
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }

@@ -41,7 +41,7 @@ impl Schedule for IndexSchedule<'_> {
         Requirements { may_share: data.operands.iter().filter(same).map(|&v| (v, data.results[0])).collect(), ..Requirements::default() }
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let data = &self.cx.function.insts[self.root];
         let name = data.op().name();
         let mut b = KernelBuilder::new(name);
@@ -70,7 +70,7 @@ impl Schedule for IndexSchedule<'_> {
         let lane = b.lane_of(result);
         let stored = if lane == Lane::I64 { value } else { b.convert(ConvertOp::Wrap, value, lane) };
         b.store(result, zero, 0, stored);
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description: name.into(), multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description: name.into(), multiply_accumulates: 0 }])
     }
 }
 

@@ -77,7 +77,7 @@ impl Schedule for ScatterSchedule<'_> {
         Requirements { may_share, ..Requirements::default() }
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let output = self.cx.group.outputs[0];
         let in_place = !shared.is_empty();
         let alignment = self.cx.element(output).alignment() as u32;
@@ -118,6 +118,6 @@ impl Schedule for ScatterSchedule<'_> {
         let place = if in_place { ", in place" } else { "" };
         let (count, row) = (slices.count().most(self.cx.function)?, slices.row.most(self.cx.function)?);
         let description = format!("scatter {count} slices of {row}, {lanes} at a time{place}");
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }

@@ -157,7 +157,7 @@ impl Schedule for MirrorPadSchedule<'_> {
         Requirements::default()
     }
 
-    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let output = self.cx.group.outputs[0];
         let alignment = self.cx.element(output).alignment() as u32;
         let mut b = KernelBuilder::new("mirror_pad");
@@ -181,6 +181,6 @@ impl Schedule for MirrorPadSchedule<'_> {
         }
         let zero = b.index(0);
         self.copy(&mut b, &dimensions, (input, target), zero, zero);
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description: "mirror_pad".into(), multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description: "mirror_pad".into(), multiply_accumulates: 0 }])
     }
 }

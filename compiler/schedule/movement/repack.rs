@@ -50,7 +50,7 @@ impl Schedule for RepackSchedule<'_> {
         Requirements::default()
     }
 
-    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let (element, packs) = (self.element(), self.packs());
         let (per_byte, most) = (element.per_byte(), self.count.most(self.cx.function)?);
         let (name, [read, written]) =
@@ -67,7 +67,7 @@ impl Schedule for RepackSchedule<'_> {
         let work = Work { element, packs, source, target, bytes };
         work.all(&mut b, count);
         let description = format!("{name} {count} of {element} by {bytes} bytes");
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }
 

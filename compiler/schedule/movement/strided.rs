@@ -318,7 +318,7 @@ impl Schedule for MovementSchedule<'_> {
         Requirements { may_slide: may_slide.into_iter().collect(), ..Requirements::default() }
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let output = self.cx.group.outputs[0];
         let lane = self.lane;
         let alignment = |value| self.cx.element(value).alignment() as u32;
@@ -397,7 +397,7 @@ impl Schedule for MovementSchedule<'_> {
             );
         }
         let description = format!("{}, {lanes} at a time", self.name);
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }
 

@@ -76,7 +76,7 @@ impl Schedule for UnpackSchedule<'_> {
         Requirements { may_share: self.work.shareable(), ..Requirements::default() }
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new(format!("unpack_{}", self.element));
         b.independent(true);
         let mut arguments = Arguments::default();
@@ -102,6 +102,6 @@ impl Schedule for UnpackSchedule<'_> {
             })
         })?;
         let description = format!("unpack {} of {}x{} bytes, {bytes} at a time", self.element, self.rows(), self.bytes);
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }

@@ -232,7 +232,7 @@ impl Schedule for SuppressSchedule<'_> {
         Requirements { scratch: vec![COLUMNS * self.padded * 4], ..Requirements::default() }
     }
 
-    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new("non_max_suppression");
         b.independent(true);
         let mut arguments = Arguments::default();
@@ -277,6 +277,6 @@ impl Schedule for SuppressSchedule<'_> {
             rows.repeat(&mut b, |b, row| b.rounds(true, |b| self.row(b, &parts, row)));
         }
         let description = format!("suppression of boxes, {} of {}, {} at a time", self.count, most_boxes, self.lanes);
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }

@@ -273,7 +273,7 @@ impl Schedule for TopKSchedule<'_> {
         Requirements::default()
     }
 
-    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let width = self.lane.bytes();
         let results = self.rows.times(&self.count).most(self.cx.function)?;
         let outputs = &self.cx.group.outputs;
@@ -307,6 +307,6 @@ impl Schedule for TopKSchedule<'_> {
             });
         }
         let description = format!("largest {} of {}, {lanes} at a time", counts.count, counts.extent);
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }

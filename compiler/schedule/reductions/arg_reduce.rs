@@ -218,7 +218,7 @@ impl Schedule for ArgReduceSchedule<'_> {
         Requirements::default()
     }
 
-    fn lower(&self, _shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("arg_reduce");
@@ -258,6 +258,6 @@ impl Schedule for ArgReduceSchedule<'_> {
             _ => search(&mut b)?,
         }
         let description = format!("search along a dimension, {used} at a time");
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }

@@ -54,7 +54,7 @@ impl Schedule for ReduceSchedule<'_> {
         Requirements::default()
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new("reduce");
         b.independent(true);
         let mut arguments = Arguments::default();
@@ -84,7 +84,7 @@ impl Schedule for ReduceSchedule<'_> {
         let description = format!("reduction, {lanes} at a time{way}");
         // Sums in 16 bits do not use the conversions of bytes to 32 bits, which are dead code.
         let kernel = if lowering.widening().is_some() { DEAD.after(b.finish()) } else { b.finish() };
-        Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }
 

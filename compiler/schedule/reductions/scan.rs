@@ -62,7 +62,7 @@ impl Schedule for ScanSchedule<'_> {
         Requirements { may_share: vec![(self.operand, self.cx.group.outputs[0])], ..Requirements::default() }
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let elements = product(&self.shape).most(self.cx.function)?;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("scan");
@@ -88,7 +88,7 @@ impl Schedule for ScanSchedule<'_> {
             inner.row(b, lanes, self.cx.machine.masked_lanes, |b, i, active| scan.lines(b, &lines, i, active));
         });
         let description = format!("scan, {lanes} at a time");
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }
 

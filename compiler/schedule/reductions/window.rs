@@ -94,7 +94,7 @@ impl Schedule for WindowSchedule<'_> {
         Requirements::default()
     }
 
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new(format!("window_{}x{}", self.size[0], self.size[1]));
         b.independent(true);
         let mut arguments = Arguments::default();
@@ -131,7 +131,7 @@ impl Schedule for WindowSchedule<'_> {
         });
         outcome?;
         let description = format!("windows of {}x{}, {lanes} channels at a time", self.size[0], self.size[1]);
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
     }
 }
 

@@ -117,16 +117,12 @@ impl Schedule for RowwiseSchedule<'_> {
         let of_rows = if self.has_single_rows() { self.passes.scratch(&self.facts.cx) } else { vec![] };
         let of_columns = self.across.iter().flat_map(Across::scratch);
         let scratch = of_rows.into_iter().map(bytes).chain(of_columns).collect();
-        Requirements { scratch, may_share: self.shareable(), ..Requirements::default() }
-    }
-
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
-        lower(self, shared)
-    }
-
-    fn writes_scratch_first(&self) -> bool {
         // Kept rows belong to the current iteration.
-        true
+        Requirements { scratch, may_share: self.shareable(), writes_scratch_first: true, ..Requirements::default() }
+    }
+
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+        Ok(vec![lower(self, shared)?])
     }
 }
 

@@ -136,7 +136,7 @@ fn rows_that_run_at_the_same_time_keep_rows_of_their_own() {
     for (machine, elements, positions) in [(&MACHINES[0], 100, 1), (&GPUS[0], 300, 3)] {
         check_for(machine, build, |schedule, _| {
             assert_eq!(schedule.requirements().scratch, [4 * elements]);
-            let kernel = schedule.lower(&[]).expect("floats").kernel;
+            let kernel = schedule.kernels(&[]).expect("floats").remove(0).kernel;
             let places = grid::apart(kernel.pointer_params().count());
             let stages = grid::stages(&kernel, &[], &Assumed::default(), &places).expect("few positions");
             assert_eq!(stages.iter().map(|stage| stage.kernel.grid.map(|grid| grid.positions)).collect::<Vec<_>>(), [Some(positions)]);
@@ -155,5 +155,5 @@ fn what_has_no_lowering_is_said() {
         let x = builder.map(&[x], e.finish(vec![real])).expect("one shape");
         vec![softmax(builder, x)]
     };
-    check(build, |schedule, _| assert!(schedule.lower(&[]).is_err()));
+    check(build, |schedule, _| assert!(schedule.kernels(&[]).is_err()));
 }

@@ -137,14 +137,10 @@ fn way(cx: &Context<'_>, [rows, _, inner]: &[Quantity; 3]) -> Way {
 impl Schedule for ProductsSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let panel = if let Way::Panels(elements) = self.way { vec![elements * 4] } else { vec![] };
-        Requirements { scratch: panel, ..Requirements::default() }
+        Requirements { writes_scratch_first: !panel.is_empty(), scratch: panel, ..Requirements::default() }
     }
 
-    fn writes_scratch_first(&self) -> bool {
-        matches!(self.way, Way::Panels(_))
-    }
-
-    fn lower(&self, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new(format!("matmul_{}", self.cx.element(self.left).name()));
         let mut arguments = Arguments::default();
         let operands = [self.left, self.right].map(|tensor| (tensor, self.cx.element(tensor)));
@@ -181,7 +177,7 @@ impl Schedule for ProductsSchedule<'_> {
             Way::Rows => "products with run-time extents, by rows".into(),
             Way::Panels(_) => "products with run-time extents, by panels".into(),
         };
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
+        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates }])
     }
 }
 
