@@ -8,7 +8,7 @@ use modelc::frontend::LoadOptions;
 use modelc::ir::Tensor;
 use modelc::jit::{Jit, JitOptions, Order};
 use modelc::lower::{Options, Threads};
-use modelc::program::{Port, Step, Visit, calls, walk};
+use modelc::program::{Port, Step, Tasks, Visit, calls, walk};
 use modelc::{pipeline, target};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -69,8 +69,8 @@ fn stream_of_each(steps: &[Step]) -> Vec<Option<(usize, usize)>> {
     let (mut streams, mut inside, mut side) = (Vec::new(), VecDeque::new(), 0);
     for visit in walk(steps) {
         match visit {
-            Visit::Streams(each) => {
-                inside.extend(each.each().enumerate().flat_map(|(number, calls)| vec![(side, number); calls.len()]));
+            Visit::Parallel(run) if matches!(run.tasks, Tasks::Lists { .. }) => {
+                inside.extend(run.lists().enumerate().flat_map(|(number, calls)| vec![(side, number); calls.len()]));
                 side += 1;
             }
             Visit::Call(_) => streams.push(inside.pop_front()),

@@ -24,7 +24,7 @@ pub use device::{
 pub use memory_map::{MemoryMap, Occupant};
 pub use method::{Method, Port, PortExtent};
 pub use moving::{End, Member, Moving, MovingPlace, Size};
-pub use step::{External, ExternalTensor, Step, Streams, Together};
+pub use step::{External, ExternalTensor, Parallel, Step, Tasks};
 pub use storage::{ALIGNMENT, Blob, Variable};
 pub use walk::{Visit, Walk, calls, calls_in_streams, calls_together, change_addresses, change_calls, externals, regions, walk};
 

@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::kernel::BufferKind;
-use crate::program::{ALIGNMENT, Address, Call, Method, Program, Step, Visit, externals, walk};
+use crate::program::{ALIGNMENT, Address, Call, Method, Parallel, Program, Step, Tasks, Visit, externals, walk};
 
 /// Maximum nesting depth of steps.
 const DEEPEST: usize = 200;
@@ -31,8 +31,7 @@ fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
     check_extents(program, method)?;
     check_conditions(program, method)?;
     check_regions(program, method).map_err(bug)?;
-    check_together(method).map_err(bug)?;
-    check_streams(method).map_err(bug)?;
+    check_parallel(method).map_err(bug)?;
     for external in externals(&method.steps) {
         for (tensor, written) in external.inputs.iter().map(|t| (t, false)).chain(external.outputs.iter().map(|t| (t, true))) {
             let fits = room(program, method, tensor.address).is_some_and(|(room, _)| room >= tensor.bytes);
@@ -64,7 +63,7 @@ fn calls_of_sides(steps: &[Step]) -> Vec<(&Call, bool)> {
         match visit {
             Visit::Call(call) => calls.push((call, open.contains(&true))),
             Visit::Region(_) => open.push(true),
-            Visit::If(_) | Visit::While | Visit::Together(_) | Visit::Streams(_) => open.push(false),
+            Visit::If(_) | Visit::While | Visit::Parallel(_) => open.push(false),
             Visit::End => drop(open.pop()),
             Visit::External(_) | Visit::Else | Visit::Do(_) => {}
         }
@@ -100,7 +99,7 @@ fn check_conditions(program: &Program, method: &Method) -> Result<(), Diagnostic
     let mut depth = 0;
     for visit in walk(&method.steps) {
         match visit {
-            Visit::If(_) | Visit::While | Visit::Together(_) | Visit::Streams(_) | Visit::Region(_) => depth += 1,
+            Visit::If(_) | Visit::While | Visit::Parallel(_) | Visit::Region(_) => depth += 1,
             Visit::End => depth -= 1,
             _ => {}
         }
@@ -132,34 +131,40 @@ fn check_regions(program: &Program, method: &Method) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that calls that run together have parts, and that the number of rounds divides their extents.
-fn check_together(method: &Method) -> Result<(), String> {
+/// Checks the calls that tasks divide.
+fn check_parallel(method: &Method) -> Result<(), String> {
     for visit in walk(&method.steps) {
-        let Visit::Together(run) = visit else { continue };
-        let fits = |step: &Step| {
-            let Step::Call(call) = step else { return false };
-            let extent = call.integers.last().and_then(|&extent| u64::try_from(extent).ok());
-            let divides = extent.is_some_and(|extent| run.rounds > 0 && extent.is_multiple_of(run.rounds));
-            divides && call.slices.is_none() && call.parts.as_ref().is_some_and(|parts| run.most <= parts.most)
-        };
-        if !run.calls.iter().all(fits) {
-            return Err(format!("calls together are not of {} rounds in {} parts", run.rounds, run.most));
+        let Visit::Parallel(run) = visit else { continue };
+        match run.tasks {
+            Tasks::Ranges { rounds, most } => check_ranges(run, rounds, most)?,
+            Tasks::Lists { .. } => check_lists(run)?,
         }
     }
     Ok(())
 }
 
-/// Checks that streams consist of whole kernel calls, and that none is empty.
-fn check_streams(method: &Method) -> Result<(), String> {
-    for visit in walk(&method.steps) {
-        let Visit::Streams(streams) = visit else { continue };
-        let is_whole = |step: &Step| matches!(step, Step::Call(call) if call.slices.is_none() && call.parts.is_none());
-        let all: usize = streams.each().map(<[_]>::len).sum();
-        if !streams.calls.iter().all(is_whole) || all != streams.calls.len() || streams.each().any(<[_]>::is_empty) {
-            return Err(format!("streams that start at {:?} are not runs of whole calls", streams.starts));
-        }
+/// Checks that all calls have parts, and that the number of rounds divides their extents.
+fn check_ranges(run: &Parallel, rounds: u64, most: u32) -> Result<(), String> {
+    let fits = |step: &Step| {
+        let Step::Call(call) = step else { return false };
+        let extent = call.integers.last().and_then(|&extent| u64::try_from(extent).ok());
+        let divides = extent.is_some_and(|extent| rounds > 0 && extent.is_multiple_of(rounds));
+        divides && call.slices.is_none() && call.parts.as_ref().is_some_and(|parts| most <= parts.most)
+    };
+    match run.calls.iter().all(fits) {
+        true => Ok(()),
+        false => Err(format!("calls together are not of {rounds} rounds in {most} parts")),
     }
-    Ok(())
+}
+
+/// Checks that lists consist of whole kernel calls, and that none is empty.
+fn check_lists(run: &Parallel) -> Result<(), String> {
+    let is_whole = |step: &Step| matches!(step, Step::Call(call) if call.slices.is_none() && call.parts.is_none());
+    let all: usize = run.lists().map(<[_]>::len).sum();
+    match run.calls.iter().all(is_whole) && all == run.calls.len() && !run.lists().any(<[_]>::is_empty) {
+        true => Ok(()),
+        false => Err(format!("calls are not lists of whole calls: {:?}", run.tasks)),
+    }
 }
 
 fn check_call(program: &Program, method: &Method, call: &Call, is_in_region: bool) -> Result<(), String> {

@@ -3,7 +3,7 @@
 
 use super::constants::ConstantLayout;
 use crate::interface::Interface;
-use crate::program::{Address, Call, External, Level, Program, Step, Visit, walk};
+use crate::program::{Address, Call, External, Level, Program, Step, Tasks, Visit, walk};
 use sha2::{Digest, Sha256};
 
 /// Bytes of the header; the payload begins after them, at a multiple of the alignment of all constants.
@@ -140,8 +140,10 @@ impl Walk<'_> {
                 Visit::Else => ["end", "else"].iter().for_each(|text| self.mark(text)),
                 Visit::While => self.mark("while"),
                 Visit::Do(condition) => ["end".to_string(), format!("do {condition:?}")].iter().for_each(|text| self.mark(text)),
-                Visit::Together(together) => self.mark(&format!("together {} {}", together.rounds, together.most)),
-                Visit::Streams(streams) => self.mark(&format!("streams {:?}", streams.starts)),
+                Visit::Parallel(run) => match &run.tasks {
+                    Tasks::Ranges { rounds, most } => self.mark(&format!("together {rounds} {most}")),
+                    Tasks::Lists { starts } => self.mark(&format!("streams {starts:?}")),
+                },
                 Visit::Region(region) => self.mark(&format!("region {region}")),
                 Visit::End => self.mark("end"),
             }

@@ -29,10 +29,8 @@ pub enum Step {
         /// Steps of one iteration.
         body: Vec<Step>,
     },
-    /// Kernel calls that run together in parts.
-    Together(Together),
-    /// Sequences of kernel calls that may run at the same time.
-    Streams(Streams),
+    /// Kernel calls that tasks divide among them.
+    Parallel(Parallel),
     /// A region of the device, with steps for the host if no device runs.
     Region {
         /// Index among the device's regions.
@@ -76,32 +74,50 @@ pub struct ExternalTensor {
     pub zero_point: Address,
 }
 
-/// Kernel calls without a barrier between them: part *i* runs share *i* of each call in turn. A part reads results of these calls only if it
-/// computed them itself. It writes nothing that another part reads or writes.
+/// Kernel calls that **tasks** divide among them. Tasks run in any order, or at the same time. No task accesses bytes that another one writes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Together {
-    /// Granularity of parts in all calls: the extent of each call, and the ends of its parts, are multiples of it.
-    pub rounds: u64,
-    /// Limit of the number of parts.
-    pub most: u32,
-    /// The calls, each a [`Step::Call`] with parts.
+pub struct Parallel {
+    /// The calls, each a [`Step::Call`].
     pub calls: Vec<Step>,
+    /// The division of the calls.
+    pub tasks: Tasks,
 }
 
-/// Sequences of kernel calls, the **streams**. No stream touches bytes that another one writes. Each runs in its order, and they run in any
-/// order or at the same time.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Streams {
-    /// The calls, stream by stream, each a [`Step::Call`].
-    pub calls: Vec<Step>,
-    /// Index of each stream's first call; the first stream starts at 0.
-    pub starts: Vec<usize>,
+/// Division of kernel calls into tasks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tasks {
+    /// Task *i* runs range *i* of each call in turn, without a barrier between calls. Each call has parts.
+    Ranges {
+        /// Granularity of ranges in all calls: the extent of each call, and the ends of its ranges, are multiples of it.
+        rounds: u64,
+        /// Limit of the number of tasks.
+        most: u32,
+    },
+    /// Each task runs a list of whole calls, a **stream**, in its order.
+    Lists {
+        /// Index of each list's first call; the first list starts at 0.
+        starts: Vec<usize>,
+    },
 }
 
-impl Streams {
-    /// Returns the calls of each stream.
-    pub fn each(&self) -> impl Iterator<Item = &[Step]> {
-        let ends = self.starts.iter().skip(1).copied().chain([self.calls.len()]);
-        self.starts.iter().zip(ends).filter_map(|(&start, end)| self.calls.get(start..end))
+impl Parallel {
+    /// Makes an empty step of lists.
+    pub fn of_lists() -> Self {
+        Self { calls: vec![], tasks: Tasks::Lists { starts: vec![] } }
+    }
+
+    /// Returns the calls of each list. There are none if tasks are ranges.
+    pub fn lists(&self) -> impl Iterator<Item = &[Step]> {
+        let starts: &[usize] = if let Tasks::Lists { starts } = &self.tasks { starts } else { &[] };
+        let ends = starts.iter().skip(1).copied().chain([self.calls.len()]);
+        starts.iter().zip(ends).filter_map(|(&start, end)| self.calls.get(start..end))
+    }
+
+    /// Returns the limit of the number of tasks.
+    pub fn most(&self) -> u32 {
+        match &self.tasks {
+            Tasks::Ranges { most, .. } => *most,
+            Tasks::Lists { starts } => starts.len() as u32,
+        }
     }
 }

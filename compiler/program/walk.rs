@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::call::Call;
-use super::step::{External, Step, Streams, Together};
+use super::step::{External, Parallel, Step, Tasks};
 
 /// An event of a walk over steps, in program order.
 #[derive(Clone, Copy, Debug)]
@@ -19,13 +19,11 @@ pub enum Visit<'a> {
     While,
     /// Start of the body of a loop, which runs while the byte at the address is not 0.
     Do(Address),
-    /// Start of calls that run together.
-    Together(&'a Together),
-    /// Start of streams.
-    Streams(&'a Streams),
+    /// Start of calls that tasks divide.
+    Parallel(&'a Parallel),
     /// Start of a region of the device, then the host steps that do the same.
     Region(usize),
-    /// End of a branch, a loop, calls together, streams or a region.
+    /// End of a branch, a loop, calls in parallel or a region.
     End,
 }
 
@@ -40,16 +38,20 @@ pub fn calls(steps: &[Step]) -> Vec<&Call> {
     walk(steps).filter_map(call).collect()
 }
 
-/// Returns the number of calls of each group of calls that run together.
+/// Returns the number of calls of each group of calls whose ranges run together.
 pub fn calls_together(steps: &[Step]) -> Vec<usize> {
-    let together = |visit| if let Visit::Together(run) = visit { Some(run.calls.len()) } else { None };
-    walk(steps).filter_map(together).collect()
+    let ranges = |run: &&Parallel| matches!(run.tasks, Tasks::Ranges { .. });
+    parallel(steps).filter(ranges).map(|run| run.calls.len()).collect()
 }
 
 /// Returns the number of calls of each stream, for each step with streams.
 pub fn calls_in_streams(steps: &[Step]) -> Vec<Vec<usize>> {
-    let streams = |visit| if let Visit::Streams(streams) = visit { Some(streams.each().map(<[_]>::len).collect()) } else { None };
-    walk(steps).filter_map(streams).collect()
+    let lists = |run: &&Parallel| matches!(run.tasks, Tasks::Lists { .. });
+    parallel(steps).filter(lists).map(|run| run.lists().map(<[_]>::len).collect()).collect()
+}
+
+fn parallel(steps: &[Step]) -> impl Iterator<Item = &Parallel> {
+    walk(steps).filter_map(|visit| if let Visit::Parallel(run) = visit { Some(run) } else { None })
 }
 
 /// Returns the calls of functions of the application.
@@ -70,9 +72,7 @@ pub fn change_calls(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
         match step {
             Step::Call(call) => change(call),
             Step::External(_) => {}
-            Step::Region { otherwise: inner, .. }
-            | Step::Together(Together { calls: inner, .. })
-            | Step::Streams(Streams { calls: inner, .. }) => change_calls(inner, change),
+            Step::Region { otherwise: inner, .. } | Step::Parallel(Parallel { calls: inner, .. }) => change_calls(inner, change),
             Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
                 change_calls(first, change);
                 change_calls(second, change);
@@ -96,9 +96,7 @@ pub fn change_addresses(steps: &mut [Step], change: &mut impl FnMut(&mut Address
                     [&mut tensor.address, &mut tensor.scale, &mut tensor.zero_point].into_iter().for_each(&mut *change);
                 }
             }
-            Step::Region { otherwise: inner, .. }
-            | Step::Together(Together { calls: inner, .. })
-            | Step::Streams(Streams { calls: inner, .. }) => change_addresses(inner, change),
+            Step::Region { otherwise: inner, .. } | Step::Parallel(Parallel { calls: inner, .. }) => change_addresses(inner, change),
             Step::If { condition, then: first, otherwise: second } | Step::While { head: first, condition, body: second } => {
                 change(condition);
                 change_addresses(first, change);
@@ -137,13 +135,9 @@ impl<'a> Iterator for Walk<'a> {
                 self.open.push(OpenList { steps: head.iter(), second: Some((Visit::Do(*condition), body)) });
                 Some(Visit::While)
             }
-            Some(Step::Together(together)) => {
-                self.open.push(OpenList { steps: together.calls.iter(), second: None });
-                Some(Visit::Together(together))
-            }
-            Some(Step::Streams(streams)) => {
-                self.open.push(OpenList { steps: streams.calls.iter(), second: None });
-                Some(Visit::Streams(streams))
+            Some(Step::Parallel(run)) => {
+                self.open.push(OpenList { steps: run.calls.iter(), second: None });
+                Some(Visit::Parallel(run))
             }
             Some(Step::Region { region, otherwise }) => {
                 self.open.push(OpenList { steps: otherwise.iter(), second: None });
@@ -180,9 +174,10 @@ mod tests {
 
     /// A loop in a branch between two calls, and streams.
     fn nested() -> Vec<Step> {
-        let body = vec![Step::Together(Together { rounds: 8, most: 2, calls: vec![call(2), call(3)] })];
+        let body = vec![Step::Parallel(Parallel { calls: vec![call(2), call(3)], tasks: Tasks::Ranges { rounds: 8, most: 2 } })];
         let inner = Step::While { head: vec![call(1)], condition: Address::Scratch(4), body };
-        let streams = Step::Streams(Streams { calls: vec![call(5), call(6), call(7)], starts: vec![0, 1] });
+        let tasks = Tasks::Lists { starts: vec![0, 1] };
+        let streams = Step::Parallel(Parallel { calls: vec![call(5), call(6), call(7)], tasks });
         vec![call(0), Step::If { condition: Address::Scratch(0), then: vec![], otherwise: vec![inner] }, call(4), streams]
     }
 
@@ -190,8 +185,7 @@ mod tests {
     fn a_walk_comes_to_everything_in_order() {
         let text = |visit: Visit<'_>| match visit {
             Visit::Call(call) => call.kernel.to_string(),
-            Visit::Together(together) => format!("Together({})", together.rounds),
-            Visit::Streams(streams) => format!("Streams({:?})", streams.starts),
+            Visit::Parallel(run) => format!("{:?}", run.tasks),
             other => format!("{other:?}"),
         };
         let found: Vec<String> = walk(&nested()).map(text).collect();
@@ -204,14 +198,14 @@ mod tests {
                 "While",
                 "1",
                 "Do(Scratch(4))",
-                "Together(8)",
+                "Ranges { rounds: 8, most: 2 }",
                 "2",
                 "3",
                 "End",
                 "End",
                 "End",
                 "4",
-                "Streams([0, 1])",
+                "Lists { starts: [0, 1] }",
                 "5",
                 "6",
                 "7",

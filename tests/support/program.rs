@@ -3,13 +3,13 @@
 use modelc::ir::Tensor;
 use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
-use modelc::program::{Address, Call, Method, Port, PortExtent, Program, Step, Together, calls};
+use modelc::program::{Address, Call, Method, Port, PortExtent, Program, Step, Tasks, calls};
 
 /// Returns a part of a call that runs together with others.
-fn part(call: &Call, run: &Together, number: u64) -> Call {
+fn part(call: &Call, (rounds, most): (u64, u64), number: u64) -> Call {
     let mut call = call.clone();
-    let of_round = call.integers[1] as u64 / run.rounds;
-    call.integers = [number, number + 1].map(|bound| (bound * run.rounds / u64::from(run.most) * of_round) as i64).to_vec();
+    let of_round = call.integers[1] as u64 / rounds;
+    call.integers = [number, number + 1].map(|bound| (bound * rounds / most * of_round) as i64).to_vec();
     for working in call.parts.iter().filter(|_| number > 0).flat_map(|parts| &parts.working) {
         call.arguments[working.argument] = working.second.plus((number - 1) * working.step);
     }
@@ -101,18 +101,20 @@ impl<'p> Memory<'p> {
                     }
                 },
                 // The parts run in another order.
-                Step::Together(run) => {
-                    for number in (0..u64::from(run.most)).rev() {
-                        for call in calls(&run.calls) {
-                            let part = part(call, run, number);
-                            self.kernel(&part, &part.arguments)?;
+                Step::Parallel(run) => match run.tasks {
+                    Tasks::Ranges { rounds, most } => {
+                        for number in (0..u64::from(most)).rev() {
+                            for call in calls(&run.calls) {
+                                let part = part(call, (rounds, most.into()), number);
+                                self.kernel(&part, &part.arguments)?;
+                            }
                         }
                     }
-                }
-                Step::Streams(streams) => {
-                    let each: Vec<&[Step]> = streams.each().collect();
-                    each.into_iter().rev().try_for_each(|stream| self.steps(stream))?;
-                }
+                    Tasks::Lists { .. } => {
+                        let lists: Vec<&[Step]> = run.lists().collect();
+                        lists.into_iter().rev().try_for_each(|list| self.steps(list))?;
+                    }
+                },
                 Step::External(external) => return Err(format!("{} is not here", external.symbol)),
                 Step::If { condition, then, otherwise } => {
                     let taken = if self.at(*condition, 1)?[0] != 0 { then } else { otherwise };

@@ -1,10 +1,10 @@
-//! Kernel calls that run in parts through the configuration's `parallel_for`: single calls, several together, or streams. The method leaves shared
+//! Kernel calls that run in parts through the configuration's `parallel_for`: single calls, and several that tasks divide. The method leaves shared
 //! data on its stack. Each part computes its range and its working memory from its number. The number of parts changes no result.
 
 use super::context::{Context, LevelKernels};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::interface::Layout;
-use crate::program::{Call, Step, Streams, Together, Visit, Working, calls, walk};
+use crate::program::{Call, Parallel, Step, Tasks, Visit, Working, calls, walk};
 
 /// Number of threads if the configuration does not give one.
 pub const USUAL_THREADS: i32 = 8;
@@ -19,15 +19,13 @@ pub mod shared {
     pub const ARGUMENTS: i32 = 8;
 }
 
-/// Work that one function does a part of: a kernel call, or several that run together.
+/// Work that one function does a part of: a kernel call, or several.
 #[derive(Clone, Copy, Debug)]
 pub enum InParts<'a> {
     /// A call that may be split.
     Call(&'a Call),
-    /// Calls that run together.
-    Together(&'a Together),
-    /// Streams, each of which is a part.
-    Streams(&'a Streams),
+    /// Calls that tasks divide, each of which is a part.
+    Parallel(&'a Parallel),
 }
 
 /// Description of a part's function, see [`InParts::outline`].
@@ -53,16 +51,15 @@ struct CallOutline {
 
 /// Lists the steps that run in parts, in the driver's order. If `are_told`, a hook is called for each kernel call, and each runs by itself.
 pub fn in_parts(steps: &[Step], are_told: bool) -> Vec<InParts<'_>> {
-    let (mut found, mut together) = (vec![], 0);
+    let (mut found, mut inside) = (vec![], 0);
     for visit in walk(steps) {
         match visit {
-            Visit::Together(run) if !are_told => {
-                together = run.calls.len();
-                found.push(InParts::Together(run));
+            Visit::Parallel(run) if !are_told => {
+                inside = run.calls.len();
+                found.push(InParts::Parallel(run));
             }
-            Visit::Call(_) if together > 0 => together -= 1,
+            Visit::Call(_) if inside > 0 => inside -= 1,
             Visit::Call(call) => found.extend(call.parts.as_ref().map(|_| InParts::Call(call))),
-            Visit::Streams(streams) if !are_told => found.push(InParts::Streams(streams)),
             _ => {}
         }
     }
@@ -74,7 +71,7 @@ impl<'a> InParts<'a> {
     pub fn calls(self) -> Vec<&'a Call> {
         match self {
             Self::Call(call) => vec![call],
-            Self::Together(Together { calls: run, .. }) | Self::Streams(Streams { calls: run, .. }) => calls(run),
+            Self::Parallel(run) => calls(&run.calls),
         }
     }
 
@@ -86,8 +83,8 @@ impl<'a> InParts<'a> {
         };
         let (rounds, starts) = match self {
             Self::Call(_) => (None, vec![]),
-            Self::Together(run) => (Some(run.rounds), vec![]),
-            Self::Streams(streams) => (None, streams.starts.clone()),
+            Self::Parallel(Parallel { tasks: Tasks::Ranges { rounds, .. }, .. }) => (Some(*rounds), vec![]),
+            Self::Parallel(Parallel { tasks: Tasks::Lists { starts }, .. }) => (None, starts.clone()),
         };
         Outline { rounds, starts, calls: self.calls().into_iter().map(of_call).collect() }
     }
@@ -96,8 +93,7 @@ impl<'a> InParts<'a> {
     pub fn most(self) -> u32 {
         match self {
             Self::Call(call) => call.parts.as_ref().map_or(1, |parts| parts.most),
-            Self::Together(run) => run.most,
-            Self::Streams(streams) => streams.starts.len() as u32,
+            Self::Parallel(run) => run.most(),
         }
     }
 
@@ -132,7 +128,7 @@ pub fn parallel_for_signature() -> Signature {
     Signature::new(&[Width::Word, Width::Single, Width::Word, Width::Word], None)
 }
 
-/// Writes the function of a part: of a kernel call, of calls that run together, or of streams. `level` is the number of the CPU level.
+/// Writes the function of a part: of a kernel call, or of calls that tasks divide. `level` is the number of the CPU level.
 pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function {
     let level = &context.levels[level];
     function(context.interface.layout, part_signature(), |e, parameters| {
@@ -145,34 +141,42 @@ pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function 
                 let status = kernel(e, level, call, arguments);
                 e.when(status, |e| e.store(Width::Single, status, shared, shared::STATUS));
             }
-            InParts::Together(run) => {
-                let rounds = share(e, shared, number, run.rounds.cast_signed());
-                let mut first = 0;
-                for call in work.calls() {
-                    let mut arguments = arguments(e, call, shared, (number, first));
-                    let of_round = call.integers.last().copied().unwrap_or(0).cast_unsigned() / run.rounds.max(1);
-                    let bound = |round| Operand::Value(if of_round == 1 { round } else { e.mul(round, of_round) });
-                    arguments.extend(rounds.map(bound));
-                    kernel_or_leave(e, level, (call, arguments), shared);
-                    first += addresses(call);
-                }
-            }
-            InParts::Streams(streams) => {
-                let mut first = 0;
-                for (stream, steps) in (0u64..).zip(streams.each()) {
-                    let is_taken = e.compare(CompareOp::Equal, number, stream);
-                    e.when(is_taken, |e| {
-                        for call in calls(steps) {
-                            let mut arguments = arguments(e, call, shared, (number, first));
-                            arguments.extend(call.integers.iter().map(|&integer| Operand::Number(integer.cast_unsigned())));
-                            kernel_or_leave(e, level, (call, arguments), shared);
-                            first += addresses(call);
-                        }
-                    });
-                }
-            }
+            InParts::Parallel(run) => match run.tasks {
+                Tasks::Ranges { rounds, .. } => ranges(e, level, (run, rounds), (shared, number)),
+                Tasks::Lists { .. } => lists(e, level, run, (shared, number)),
+            },
         }
     })
+}
+
+/// Calls each kernel in turn for a range of its rounds.
+fn ranges(e: &mut Builder, level: &LevelKernels, (run, rounds): (&Parallel, u64), (shared, number): (Value, Value)) {
+    let range = share(e, shared, number, rounds.cast_signed());
+    let mut first = 0;
+    for call in calls(&run.calls) {
+        let mut arguments = arguments(e, call, shared, (number, first));
+        let of_round = call.integers.last().copied().unwrap_or(0).cast_unsigned() / rounds.max(1);
+        let bound = |round| Operand::Value(if of_round == 1 { round } else { e.mul(round, of_round) });
+        arguments.extend(range.map(bound));
+        kernel_or_leave(e, level, (call, arguments), shared);
+        first += addresses(call);
+    }
+}
+
+/// Calls the kernels of one list in turn.
+fn lists(e: &mut Builder, level: &LevelKernels, run: &Parallel, (shared, number): (Value, Value)) {
+    let mut first = 0;
+    for (list, steps) in (0u64..).zip(run.lists()) {
+        let is_taken = e.compare(CompareOp::Equal, number, list);
+        e.when(is_taken, |e| {
+            for call in calls(steps) {
+                let mut arguments = arguments(e, call, shared, (number, first));
+                arguments.extend(call.integers.iter().map(|&integer| Operand::Number(integer.cast_unsigned())));
+                kernel_or_leave(e, level, (call, arguments), shared);
+                first += addresses(call);
+            }
+        });
+    }
 }
 
 /// Loads the arguments of a part of a call. They begin at argument `first` of the shared data.

@@ -7,7 +7,7 @@ use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Sig
 use super::parts::{self, InParts};
 use super::{external, gpu};
 use crate::interface::{E_ABORTED, record};
-use crate::program::{Address, Call, Slices, Step, Streams, Together, calls};
+use crate::program::{Address, Call, Parallel, Slices, Step, Tasks, calls};
 
 /// The writer of a method's steps.
 pub struct Body<'a> {
@@ -41,11 +41,8 @@ impl Body<'_> {
                 }
                 Step::While { head, condition, body } => self.repeat(e, head, *condition, body),
                 // A hook is called for each kernel call.
-                Step::Together(Together { calls, .. }) | Step::Streams(Streams { calls, .. }) if self.hooks.is_some() => {
-                    self.steps(e, calls)
-                }
-                Step::Together(run) => self.together(e, run),
-                Step::Streams(streams) => self.streams(e, streams),
+                Step::Parallel(run) if self.hooks.is_some() => self.steps(e, &run.calls),
+                Step::Parallel(run) => self.parallel(e, run),
                 Step::Region { region, otherwise } => self.device_region(e, *region, otherwise),
             }
         }
@@ -77,36 +74,38 @@ impl Body<'_> {
         });
     }
 
-    /// Writes calls that run together.
-    fn together(&mut self, e: &mut Builder, run: &Together) {
+    /// Writes calls that tasks divide.
+    fn parallel(&mut self, e: &mut Builder, run: &Parallel) {
         self.call += run.calls.len() as u32;
-        let part = *self.parts.next().expect("calls that run together have a function for their parts");
+        let part = *self.parts.next().expect("calls that tasks divide have a function for their parts");
         let Some(shared) = self.shared else { return };
-        let work = InParts::Together(run);
-        let calls: Vec<(&Call, Vec<Value>)> = work.calls().into_iter().map(|call| (call, self.arguments(e, call))).collect();
+        let calls: Vec<(&Call, Vec<Value>)> = calls(&run.calls).into_iter().map(|call| (call, self.arguments(e, call))).collect();
+        let status = match run.tasks {
+            Tasks::Ranges { .. } => self.ranges(e, run, &calls, (part, shared)),
+            Tasks::Lists { .. } => self.lists(e, run, &calls, (part, shared)),
+        };
+        e.leave_with(status);
+    }
+
+    /// Writes ranges of calls. Without a `parallel_for`, each call runs whole. Returns the status.
+    fn ranges(&self, e: &mut Builder, run: &Parallel, calls: &[(&Call, Vec<Value>)], part: (u32, Value)) -> Value {
         let pointers: Vec<&[Value]> = calls.iter().map(|(_, pointers)| &pointers[..]).collect();
         let alone = |e: &mut Builder| {
-            for (call, pointers) in &calls {
+            for (call, pointers) in calls {
                 let status = self.kernel(e, call, pointers);
                 e.leave_with(status);
             }
             Operand::Number(0)
         };
-        let status = self.call_in_parts(e, work, &pointers, (part, shared), alone);
-        e.leave_with(status);
+        self.call_in_parts(e, InParts::Parallel(run), &pointers, part, alone)
     }
 
-    /// Writes streams. Without a `parallel_for`, they run one after the other.
-    fn streams(&mut self, e: &mut Builder, streams: &Streams) {
-        self.call += streams.calls.len() as u32;
-        let part = *self.parts.next().expect("streams have a function for their parts");
-        let Some(shared) = self.shared else { return };
-        let work = InParts::Streams(streams);
-        let arguments: Vec<Vec<Value>> = work.calls().into_iter().map(|call| self.arguments(e, call)).collect();
-        let pointers: Vec<&[Value]> = arguments.iter().map(|pointers| &pointers[..]).collect();
+    /// Writes lists of calls. Without a `parallel_for`, they run one after the other. Returns the status.
+    fn lists(&self, e: &mut Builder, run: &Parallel, calls: &[(&Call, Vec<Value>)], (part, shared): (u32, Value)) -> Value {
+        let pointers: Vec<&[Value]> = calls.iter().map(|(_, pointers)| &pointers[..]).collect();
         e.store(Width::Single, 0, shared, parts::shared::STATUS);
-        self.leave_to_parts(e, work, &pointers, shared);
-        let count = work.most();
+        self.leave_to_parts(e, InParts::Parallel(run), &pointers, shared);
+        let count = run.most();
         let parallel_for = e.load(Width::Word, self.addresses.state, record::PARALLEL_FOR);
         let side_by_side = e.region(|e| {
             self.in_parallel(e, parallel_for, u64::from(count).into(), (part, shared));
@@ -120,8 +119,7 @@ impl Body<'_> {
             vec![]
         });
         e.branch(parallel_for, &[], side_by_side, one_by_one);
-        let status = e.load(Width::Single, shared, parts::shared::STATUS);
-        e.leave_with(status);
+        e.load(Width::Single, shared, parts::shared::STATUS)
     }
 
     fn arguments(&self, e: &mut Builder, call: &Call) -> Vec<Value> {

@@ -15,8 +15,8 @@ use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E
 use crate::ir::{Data, ElementType, PortNotes};
 use crate::machine::machine;
 use crate::program::{
-    Address, Blob, Call, Crossing, End, Level, Method, Moving, MovingPlace, Origin, Parts, Port, PortExtent, Program, Size, Slices, Step,
-    Streams, Together, Variable, Working,
+    Address, Blob, Call, Crossing, End, Level, Method, Moving, MovingPlace, Origin, Parallel, Parts, Port, PortExtent, Program, Size,
+    Slices, Step, Tasks, Variable, Working,
 };
 
 const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
@@ -335,8 +335,9 @@ fn parts_of_calls_together_do_their_share_of_each() {
         let twice =
             Call { kernel: 0, arguments: vec![Address::Scratch(320), Address::Scratch(384)], integers: vec![0, 200], ..cut.clone() };
         let twice = Call { parts: Some(Parts { most: 3, working: vec![], bytes: vec![] }), ..twice };
-        let run = Together { rounds: 100, most: 3, calls: vec![Step::Call(cut.clone()), Step::Call(twice)] };
-        with_steps(context, vec![Step::Together(run.clone())], &mut |context| {
+        let tasks = Tasks::Ranges { rounds: 100, most: 3 };
+        let run = Parallel { calls: vec![Step::Call(cut.clone()), Step::Call(twice)], tasks };
+        with_steps(context, vec![Step::Parallel(run.clone())], &mut |context| {
             let split = split(context, 0, 0, 0, &[19]);
             check(&split, machine.layout);
             let scratch = ARENA + context.interface.state_bytes;
@@ -351,7 +352,7 @@ fn parts_of_calls_together_do_their_share_of_each() {
             let [(_, arguments)] = &machine.calls[..] else { panic!("{:?}", machine.calls) };
             let [_, 3, part, shared] = arguments[..] else { panic!("{arguments:?}") };
             assert_eq!(part, FUNCTIONS + 19);
-            let part = super::part(context, 0, InParts::Together(&run));
+            let part = super::part(context, 0, InParts::Parallel(&run));
             check(&part, machine.layout);
             machine.calls.clear();
             for number in 0..3 {
@@ -371,8 +372,9 @@ fn streams_are_parts_or_one_after_the_other() {
             let arguments = vec![Address::Scratch(from), Address::Scratch(to)];
             Step::Call(Call { kernel, arguments, integers: vec![0, 100], parts: None, ..cut.clone() })
         };
-        let streams = Streams { calls: vec![call(0, 0, 64), call(1, 64, 128), call(0, 192, 256)], starts: vec![0, 2] };
-        with_steps(context, vec![Step::Streams(streams.clone())], &mut |context| {
+        let tasks = Tasks::Lists { starts: vec![0, 2] };
+        let streams = Parallel { calls: vec![call(0, 0, 64), call(1, 64, 128), call(0, 192, 256)], tasks };
+        with_steps(context, vec![Step::Parallel(streams.clone())], &mut |context| {
             let split = split(context, 0, 0, 0, &[19]);
             check(&split, machine.layout);
             let scratch = ARENA + context.interface.state_bytes;
@@ -386,7 +388,7 @@ fn streams_are_parts_or_one_after_the_other() {
             let [(_, arguments)] = &machine.calls[..] else { panic!("{:?}", machine.calls) };
             let [_, 2, part, shared] = arguments[..] else { panic!("{arguments:?}") };
             assert_eq!(part, FUNCTIONS + 19);
-            let part = super::part(context, 0, InParts::Streams(&streams));
+            let part = super::part(context, 0, InParts::Parallel(&streams));
             check(&part, machine.layout);
             let mut calls = |number: u64| {
                 machine.calls.clear();
@@ -409,8 +411,8 @@ fn a_stream_ends_with_the_first_status() {
     on_each(&["aarch64"], first_fails, |context, machine| {
         let Step::Call(cut) = &context.program.methods[0].steps[1] else { panic!("a call") };
         let call = |kernel: usize| Step::Call(Call { kernel, parts: None, ..cut.clone() });
-        let streams = Streams { calls: vec![call(0), call(1), call(1)], starts: vec![0, 2] };
-        let part = super::part(context, 0, InParts::Streams(&streams));
+        let streams = Parallel { calls: vec![call(0), call(1), call(1)], tasks: Tasks::Lists { starts: vec![0, 2] } };
+        let part = super::part(context, 0, InParts::Parallel(&streams));
         machine.write(BUFFER, 4, 0);
         machine.run(&part, &[BUFFER, 1]);
         assert_eq!((machine.calls.len(), machine.read(BUFFER, 4)), (1, 0));
@@ -458,9 +460,9 @@ fn what_crosses_is_as_much_as_shapes_have() {
 #[test]
 fn calls_together_are_told_one_by_one() {
     let program = program();
-    let run = Together { rounds: 100, most: 3, calls: vec![program.methods[0].steps[1].clone()] };
-    let steps = [program.methods[0].steps[0].clone(), Step::Together(run)];
-    let of = |are_told| super::in_parts(&steps, are_told).into_iter().map(|work| matches!(work, InParts::Together(_))).collect::<Vec<_>>();
+    let run = Parallel { calls: vec![program.methods[0].steps[1].clone()], tasks: Tasks::Ranges { rounds: 100, most: 3 } };
+    let steps = [program.methods[0].steps[0].clone(), Step::Parallel(run)];
+    let of = |are_told| super::in_parts(&steps, are_told).into_iter().map(|work| matches!(work, InParts::Parallel(_))).collect::<Vec<_>>();
     assert_eq!((of(true), of(false)), (vec![false, false], vec![false, true]));
 }
 

@@ -85,7 +85,7 @@ fn of_method(method: &Method, kernels: &[Kernel], regions: &[DeviceRegion]) -> V
                 let crossings = regions[number].enter.iter().chain(&regions[number].leave);
                 list.extend(crossings.map(|crossing| (crossing.host, crossing.bytes)));
             }
-            Visit::Else | Visit::While | Visit::Together(_) | Visit::Streams(_) | Visit::End => {}
+            Visit::Else | Visit::While | Visit::Parallel(_) | Visit::End => {}
         }
     }
     list.extend(method.input_extents.iter().chain(&method.output_extents).map(|extent| (extent.cell, EXTENT_BYTES)));

@@ -43,7 +43,7 @@ fn runs_on_host(steps: &[Step]) -> Vec<bool> {
         match visit {
             Visit::Call(_) => runs.push(!open.contains(&true)),
             Visit::Region(_) => open.push(true),
-            Visit::If(_) | Visit::While | Visit::Together(_) | Visit::Streams(_) => open.push(false),
+            Visit::If(_) | Visit::While | Visit::Parallel(_) => open.push(false),
             Visit::End => drop(open.pop()),
             Visit::External(_) | Visit::Else | Visit::Do(_) => {}
         }
@@ -66,7 +66,7 @@ fn drop_substitutes(steps: &mut [Step]) {
                 drop_substitutes(first);
                 drop_substitutes(second);
             }
-            Step::Call(_) | Step::External(_) | Step::Together(_) | Step::Streams(_) => {}
+            Step::Call(_) | Step::External(_) | Step::Parallel(_) => {}
         }
     }
 }

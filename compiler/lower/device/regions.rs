@@ -174,7 +174,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
                     self.bridge(second);
                     between = None;
                 }
-                Step::External(_) | Step::Together(_) | Step::Streams(_) | Step::Region { .. } => between = None,
+                Step::External(_) | Step::Parallel(_) | Step::Region { .. } => between = None,
             }
         }
     }

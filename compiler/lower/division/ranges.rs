@@ -10,7 +10,7 @@ use super::touch::{Touch, are_disjoint};
 use crate::kernel::footprint::{Touched, footprint};
 use crate::kernel::{BufferKind, Kernel};
 use crate::lower::options::Options;
-use crate::program::{Address, Call, Parts, Step, Together};
+use crate::program::{Address, Call, Parallel, Parts, Step, Tasks};
 use crate::schedule::Threads;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -79,7 +79,8 @@ impl Joining<'_> {
         match self.rounds(&run) {
             Some(rounds) if run.len() > 1 => {
                 let most = members(&run).unwrap_or_default().iter().map(|member| member.parts.most).min().unwrap_or(1);
-                steps.push(Step::Together(Together { rounds, most: most.min(self.threads.count), calls: run }));
+                let tasks = Tasks::Ranges { rounds, most: most.min(self.threads.count) };
+                steps.push(Step::Parallel(Parallel { calls: run, tasks }));
             }
             _ => steps.extend(run),
         }
@@ -232,7 +233,7 @@ mod tests {
         let kernels = [rows(16, 0), rows(16, 2), rows(8, 0)];
         join(&mut steps, &kernels, threads);
         let of = |step: &Step| match step {
-            Step::Together(Together { rounds, most, calls }) => {
+            Step::Parallel(Parallel { calls, tasks: Tasks::Ranges { rounds, most } }) => {
                 assert_eq!(*most, threads.count);
                 (*rounds, calls.len())
             }
@@ -301,6 +302,6 @@ mod tests {
         let mut steps = vec![call(0, 16, [0, 200]), whole, call(0, 16, [200, 400]), branch];
         join(&mut steps, &[rows(16, 0)], Threads::new(2));
         let Step::If { then, .. } = &steps[3] else { panic!("{steps:?}") };
-        assert!(matches!(then[..], [Step::Together(_)]), "{then:?}");
+        assert!(matches!(then[..], [Step::Parallel(_)]), "{then:?}");
     }
 }

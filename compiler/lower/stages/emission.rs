@@ -10,7 +10,9 @@ use crate::lower::memory::addresses::Addresses;
 use crate::lower::pool::Pool;
 use crate::machine::OFFSET_ALIGNMENT;
 use crate::parallel;
-use crate::program::{self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parts, Slices, Step, Streams, Working};
+use crate::program::{
+    self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parallel, Parts, Slices, Step, Tasks, Working,
+};
 use crate::schedule::piece::{Piece, PieceSlices};
 use crate::schedule::{Argument, Unsupported};
 use rustc_hash::FxHashMap;
@@ -146,14 +148,14 @@ impl<'s> Writer<'_, 's> {
         let stream = self.from.streams[position];
         let before = position.checked_sub(1).and_then(|before| self.from.streams[before]);
         let is_same_cut = before.map(|before| before.cut) == stream.map(|stream| stream.cut);
-        if !is_same_cut || !matches!(steps.last(), Some(Step::Streams(_))) {
-            steps.push(Step::Streams(Streams::default()));
+        if !is_same_cut || !matches!(steps.last(), Some(Step::Parallel(_))) {
+            steps.push(Step::Parallel(Parallel::of_lists()));
         }
-        if let Some(Step::Streams(streams)) = steps.last_mut() {
-            if before != stream || streams.calls.is_empty() {
-                streams.starts.push(streams.calls.len());
+        if let Some(Step::Parallel(Parallel { calls, tasks: Tasks::Lists { starts } })) = steps.last_mut() {
+            if before != stream || calls.is_empty() {
+                starts.push(calls.len());
             }
-            streams.calls.push(Step::Call(call));
+            calls.push(Step::Call(call));
         }
     }
 
