@@ -11,7 +11,8 @@ use modelc::ir::Module;
 use modelc::ir::Tensor;
 use modelc::ir::random::{self, Options};
 use modelc::kernel::intervals::{Assumed, Interval};
-use modelc::kernel::passes::parts::independent;
+use modelc::kernel::passes::parts::{in_parts, independent};
+use modelc::kernel::passes::range::in_ranges;
 use modelc::kernel::passes::{KNOWN, PASSES, Pass, WHOLE, narrow};
 use modelc::kernel::text::{canonical, parse_kernel, parse_kernels};
 use modelc::kernel::verify::verify;
@@ -99,14 +100,14 @@ fn marked(kernel: &Kernel) -> Kernel {
 
 /// Tests whether a kernel reads an operand that starts inside its output. It is copied from front to back, before its place is overwritten.
 fn slides(kernel: &Kernel) -> bool {
-    let stem = kernel.name.trim_start_matches(|letter: char| letter != '_').trim_start_matches('_');
+    let stem = kernel.name.trim_start_matches("op").trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start_matches('_');
     let moves = MOVEMENTS.iter().any(|name| stem.starts_with(name));
     let stores = |buffer: Buffer| kernel.statements().any(|s| matches!(s.inst, Inst::Store { buffer: stored, .. } if stored == buffer));
     moves && kernel.pointer_params().any(|(buffer, data)| data.kind == BufferKind::Output && !stores(buffer))
 }
 
 /// Names of kernels that only move elements.
-const MOVEMENTS: [&str; 6] = ["concat", "pad", "reverse", "slice", "transpose", "update"];
+const MOVEMENTS: [&str; 8] = ["bitcast", "broadcast", "concat", "copy", "pad", "reshape", "slice", "transpose"];
 
 /// Checks that a schedule marks the loops of a kernel that are independent by their indices.
 fn check_marks(kernel: &Kernel) {
@@ -214,6 +215,18 @@ fn interval(text: &str) -> Interval {
     Interval { low: low.parse().expect("a number"), high: high.parse().expect("a number") }
 }
 
+/// Returns the kernel that a pass makes of a kernel.
+fn after(pass: &str, kernel: &Kernel) -> Kernel {
+    let ranges = match pass {
+        "range" => in_ranges(kernel),
+        "parts" => in_parts(kernel, true),
+        name => return passes().find(|pass| pass.name == name).unwrap_or_else(|| panic!("there is no pass {name}")).of(kernel),
+    };
+    let changed = ranges.expect("a kernel that ranges divide").kernel;
+    assert_eq!(verify(&changed), Ok(()), "{changed}");
+    changed
+}
+
 /// Applies the directives of a test to its kernel, and returns the text.
 fn changed(test: &str) -> String {
     let mut kernel = parse_kernel(test).unwrap_or_else(|error| panic!("{error}\n{test}"));
@@ -223,8 +236,7 @@ fn changed(test: &str) -> String {
         match what {
             "pass" => {
                 for name in list {
-                    let pass = passes().find(|pass| pass.name == name);
-                    kernel = pass.unwrap_or_else(|| panic!("there is no pass {name}")).of(&kernel);
+                    kernel = after(name, &kernel);
                 }
             }
             "narrow" => {
