@@ -91,7 +91,10 @@ pub trait InstructionSet {
     /// Bytes of stack that a function with a frame takes, its return address included.
     fn stack_bytes(&self, frame: &Self::Frame) -> u32;
     /// Code that makes the frame.
-    fn enter(&self, frame: &Self::Frame, code: &mut Buffer<Self::Reference>);
+    ///
+    /// # Errors
+    /// As for [`InstructionSet::emit`].
+    fn enter(&self, frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), String>;
 
     /// An instruction that goes on with the next one.
     ///

@@ -73,7 +73,7 @@ pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Ou
             jumps: vec![],
             starts: vec![0; function.order.len()],
         };
-        set.enter(&frame, &mut layout.code);
+        set.enter(&frame, &mut layout.code)?;
         (0..function.order.len()).try_for_each(|index| layout.block(index))?;
         let short = layout.link();
         let Layout { code, jumps, starts, .. } = layout;

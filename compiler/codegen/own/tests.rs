@@ -101,8 +101,9 @@ impl InstructionSet for ToySet {
         *frame
     }
 
-    fn enter(&self, frame: &u32, code: &mut Buffer<()>) {
+    fn enter(&self, frame: &u32, code: &mut Buffer<()>) -> Result<(), String> {
         code.bytes.extend([ENTER, *frame as u8]);
+        Ok(())
     }
 
     fn emit(&self, inst: &Toy, at: &[PReg], _: &u32, code: &mut Buffer<()>) -> Result<(), String> {

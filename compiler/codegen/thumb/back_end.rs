@@ -1,9 +1,10 @@
 //! The back end for Arm's M profile. It compiles kernels and the driver, because Cranelift does not have this target.
 
-use super::driver::{LAYOUT, compile_driver, compile_support};
+use super::driver::{compile_driver, compile_support};
 use super::{compile_kernel, listing};
 use crate::codegen::back_end::{BackEnd, Listing};
 use crate::codegen::driver::language::{Function, KernelConvention};
+use crate::codegen::own::words::LAYOUT;
 use crate::codegen::support::Support;
 use crate::codegen::{Code, CodegenError};
 use crate::interface::Layout;

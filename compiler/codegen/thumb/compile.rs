@@ -7,11 +7,10 @@ use super::pairs::pair_words;
 use super::pointers::step_pointers;
 use super::set::{Thumb2, has_dsp};
 use super::steps::step_by_access;
-use crate::codegen::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
-use crate::codegen::{Code, CodegenError, index};
-use crate::kernel::passes::DEAD;
-use crate::kernel::verify::verify;
-use crate::kernel::{Kernel, Lane, Type};
+use crate::codegen::own::words::word_kernel;
+use crate::codegen::own::{Emitted, Function, count_uses, sweep};
+use crate::codegen::{Code, CodegenError};
+use crate::kernel::Kernel;
 use crate::machine::Machine;
 use regalloc2::RegClass;
 
@@ -33,20 +32,16 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 }
 
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
-    verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
-    index::check(kernel, Type::scalar(Lane::I32))?;
-    let kernel = &DEAD.of(kernel);
-    let mut function = lower(kernel, Thumb::new(kernel, machine))?;
-    let mut uses = count_uses(&function);
-    sweep(&mut function, &mut uses);
-    fuse(&mut function, &uses, has_dsp(machine));
-    step_pointers(&mut function);
-    pair_words(&mut function);
-    step_by_access(&mut function);
-    let mut uses = count_uses(&function);
-    sweep(&mut function, &mut uses);
-    move_numbers(&mut function, most_in_loop);
-    assemble(&Thumb2::new(machine), &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
+    let state = |kernel: &Kernel| Thumb::new(kernel, machine);
+    let joined = |function: &mut Function<_>, uses: &[u32]| {
+        fuse(function, uses, has_dsp(machine));
+        step_pointers(function);
+        pair_words(function);
+        step_by_access(function);
+        let mut uses = count_uses(function);
+        sweep(function, &mut uses);
+    };
+    word_kernel(kernel, &Thumb2::new(machine), state, joined, most_in_loop)
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.

@@ -5,29 +5,20 @@ use super::lowering::{Lowering, Thumb};
 use super::registers::{GENERAL, PARAMETERS};
 use super::set::Thumb2;
 use crate::codegen::driver::language as driver;
-use crate::codegen::own::words::{Called, Driven, Entered, lower_driver, lower_support};
-use crate::codegen::own::{Address, Base, assemble, count_uses, sweep};
+use crate::codegen::own::words::{Called, Driven, Entered, word_driver, word_support};
+use crate::codegen::own::{Address, Base};
 use crate::codegen::support::Support;
 use crate::codegen::{Code, CodegenError, RelocationTarget};
-use crate::interface::Layout;
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use regalloc2::{PReg, VReg};
-
-/// How C lays out data here.
-pub const LAYOUT: Layout = Layout { pointer: 4 };
 
 /// Compiles a function of the driver.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the function breaks a rule of its language.
 pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<Code, CodegenError> {
-    let bug = |what: String| CodegenError::Bug(format!("a function of the driver: {what}"));
-    driver::verify::verify(function, LAYOUT).map_err(bug)?;
-    let mut lowered = lower_driver(function, Thumb::new(&Kernel::default(), machine))?;
-    let mut uses = count_uses(&lowered);
-    sweep(&mut lowered, &mut uses);
-    Ok(assemble(&Thumb2::new(machine), &lowered).map_err(bug)?.code)
+    word_driver(function, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine))
 }
 
 /// Compiles a function that kernels call.
@@ -35,11 +26,7 @@ pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<
 /// # Errors
 /// [`CodegenError::Bug`] when the function cannot be compiled.
 pub fn compile_support(what: Support, machine: &Machine) -> Result<Code, CodegenError> {
-    let mut lowered = lower_support(what, Thumb::new(&Kernel::default(), machine));
-    let mut uses = count_uses(&lowered);
-    sweep(&mut lowered, &mut uses);
-    let emitted = assemble(&Thumb2::new(machine), &lowered).map_err(|why| CodegenError::Bug(format!("{what:?}: {why}")))?;
-    Ok(emitted.code)
+    word_support(what, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine))
 }
 
 impl Driven for Thumb {

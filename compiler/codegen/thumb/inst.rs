@@ -5,29 +5,10 @@ use super::encode::Flags;
 use super::registers::{GENERAL, LR, SAVED_SINGLES, SINGLE};
 use super::rows::Row;
 use crate::codegen::RelocationTarget;
-use crate::codegen::own::{Address, Base, Flow, Instruction};
-use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, PRegSet, VReg};
-
-/// An operand, in the order in which the manual writes them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Arg {
-    /// A register written.
-    Def(VReg),
-    /// A register written while others are still to be read.
-    EarlyDef(VReg),
-    /// A register read.
-    Use(VReg),
-    /// What the register written holds before; not written out.
-    Tied(VReg),
-    /// A register written that must be this one.
-    FixedDef(VReg, PReg),
-    /// A register read that must be this one.
-    FixedUse(VReg, PReg),
-    /// Memory.
-    Memory(Address),
-    /// A number.
-    Number(i32),
-}
+pub(super) use crate::codegen::own::words::Arg;
+use crate::codegen::own::words::registers_of;
+use crate::codegen::own::{Flow, Instruction};
+use regalloc2::{Operand, PReg, PRegSet};
 
 /// What an instruction does; the comment is its operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -132,28 +113,8 @@ impl Inst {
 }
 
 impl Instruction for Inst {
-    /// In the order of the operands; of memory, base and index.
     fn operands(&self, list: &mut Vec<Operand>) {
-        let start = list.len();
-        let tied = self.args.iter().position(|arg| matches!(arg, Arg::Tied(_)));
-        for (i, arg) in self.args.iter().enumerate() {
-            match *arg {
-                // The tied operand stands right after the definition.
-                Arg::Def(v) if tied == Some(i + 1) => list.push(Operand::reg_reuse_def(v, list.len() + 1 - start)),
-                Arg::Def(v) => list.push(Operand::reg_def(v)),
-                Arg::EarlyDef(v) => list.push(Operand::new(v, OperandConstraint::Reg, OperandKind::Def, OperandPos::Early)),
-                Arg::Use(v) | Arg::Tied(v) => list.push(Operand::reg_use(v)),
-                Arg::FixedDef(v, p) => list.push(Operand::reg_fixed_def(v, p)),
-                Arg::FixedUse(v, p) => list.push(Operand::reg_fixed_use(v, p)),
-                Arg::Memory(address) => {
-                    if let Base::Register(v) = address.base {
-                        list.push(Operand::reg_use(v));
-                    }
-                    list.extend(address.index.map(|(v, _)| Operand::reg_use(v)));
-                }
-                Arg::Number(_) => {}
-            }
-        }
+        registers_of(&self.args, list);
     }
 
     fn flow(&self) -> Flow {

@@ -4,10 +4,9 @@ use super::inst::{Arg, Inst, Op};
 use super::registers::SINGLE;
 use super::rows::Row;
 use super::set::has_dsp;
-use crate::codegen::CodegenError;
-use crate::codegen::own::words::{Entered, Held, factors, widened};
-use crate::codegen::own::{self, Base, Block};
-use crate::kernel::{BufferKind, Kernel, Lane, Value};
+use crate::codegen::own::words::{factors, widened};
+use crate::codegen::own::{self, Block};
+use crate::kernel::{Kernel, Value};
 use crate::machine::Machine;
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
@@ -47,35 +46,6 @@ impl Thumb {
 }
 
 impl Lowering<'_> {
-    /// Parameters and stack arrays.
-    pub fn enter(&mut self) -> Result<(), CodegenError> {
-        let count = self.kernel.pointer_params().count() + self.kernel.integers;
-        let mut registers = self.parameters(count).into_iter();
-        let mut local_bytes: u64 = 0;
-        for buffer in &self.kernel.buffers {
-            let base = if buffer.kind == BufferKind::Local {
-                let base = (Base::Locals, local_bytes as i32);
-                local_bytes = (local_bytes + buffer.bytes()).next_multiple_of(4);
-                if local_bytes > 1 << 20 {
-                    return self.bug("stack arrays of more than 1 MiB");
-                }
-                Some(base)
-            } else {
-                registers.next().map(|register| (Base::Register(register), 0))
-            };
-            match base {
-                Some(base) => self.bases.push(base),
-                None => return self.bug("a pointer without a parameter"),
-            }
-        }
-        self.function.local_bytes = local_bytes as u32;
-        for (&value, low) in self.kernel.body.params.iter().zip(registers) {
-            let held = if self.ty(value).lane == Lane::I64 { self.with_sign(low) } else { Held::word(low) };
-            self.define(value, held);
-        }
-        Ok(())
-    }
-
     /// An instruction at the end of the block.
     pub fn emit(&mut self, op: Op, args: Vec<Arg>) {
         self.push(Inst { op, args });

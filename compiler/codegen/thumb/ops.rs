@@ -4,7 +4,7 @@ use super::encode::{Flags, modified};
 use super::inst::{Arg, Op};
 use super::lowering::Lowering;
 use super::rows::{self, Row};
-use crate::codegen::own::words::{Held, Operand, Ops, Test, WordOp};
+use crate::codegen::own::words::{Operand, Ops, Test, WordOp};
 use crate::kernel::CompareOp;
 use regalloc2::VReg;
 
@@ -77,11 +77,6 @@ pub(super) fn sum_with(number: i32) -> Option<(&'static Row, i32)> {
 }
 
 impl Lowering<'_> {
-    /// A word and its sign in a second one.
-    pub fn with_sign(&mut self, low: VReg) -> Held {
-        Held::Pairs(vec![[low, self.shift(WordOp::RightSigned, low, 31)]])
-    }
-
     /// What is compared, as operands of an instruction.
     fn compared(&mut self, test: Test<VReg>) -> (Flags, [Arg; 2]) {
         let b = match test.b {

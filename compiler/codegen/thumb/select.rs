@@ -142,7 +142,7 @@ impl Select for Thumb {
     }
 
     fn enter(lowering: &mut Lowering<'_>) -> Result<(), CodegenError> {
-        lowering.enter()
+        lowering.enter_words()
     }
 
     fn constant(lowering: &mut Lowering<'_>, ty: Type, bits: u64) -> Held {

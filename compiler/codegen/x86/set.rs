@@ -96,8 +96,9 @@ impl InstructionSet for X86 {
         frame.stack_bytes()
     }
 
-    fn enter(&self, frame: &Frame, code: &mut Assembler) {
+    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
         frame.enter(code);
+        Ok(())
     }
 
     fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {

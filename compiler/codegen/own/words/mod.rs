@@ -1,9 +1,12 @@
 //! Lowering for machines with 32-bit registers: each lane is in one register, a 64-bit lane in two. An instruction set provides operations on words
 //! ([`Ops`]), and loads, stores and floats ([`Words`]). This folder lowers kernel instructions to these.
 
+mod arg;
 mod arithmetic;
+mod compile;
 mod convert;
 mod driver;
+mod enter;
 mod factors;
 mod fixed;
 mod float;
@@ -21,9 +24,10 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub use driver::{Called, Driven, Entered, lower_driver};
+pub use arg::{Arg, registers_of};
+pub use compile::{LAYOUT, word_driver, word_kernel, word_support};
+pub use driver::{Called, Driven, Entered};
 pub use factors::factors;
-pub use functions::lower_support;
 pub use held::{Held, Shape};
 pub use memory::widened;
 pub use ops::{Half, Operand, Ops, Test, WordOp, Words};

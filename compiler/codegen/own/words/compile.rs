@@ -1,0 +1,74 @@
+//! Kernels, functions of the driver and functions that kernels call on their way to code.
+
+use super::driver::{Driven, Entered, lower_driver};
+use super::functions::lower_support;
+use super::ops::Words;
+use crate::codegen::driver::language as driver;
+use crate::codegen::own::{Emitted, Function, InstructionSet, Lowering, Select, assemble, count_uses, lower, move_numbers, sweep};
+use crate::codegen::support::Support;
+use crate::codegen::{Code, CodegenError, index};
+use crate::interface::Layout;
+use crate::kernel::passes::DEAD;
+use crate::kernel::verify::verify;
+use crate::kernel::{Kernel, Lane, Type};
+use regalloc2::RegClass;
+
+/// Layout of C's data on machines of 32-bit words.
+pub const LAYOUT: Layout = Layout { pointer: 4 };
+
+/// Compiles a kernel with narrow indices. `fuse` gets the instructions and how often each register is used; `most_in_loop` is for [`move_numbers`].
+///
+/// # Errors
+/// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
+pub fn word_kernel<S: Select, I: InstructionSet<Inst = S::Inst>>(
+    kernel: &Kernel,
+    set: &I,
+    state: impl Fn(&Kernel) -> S,
+    fuse: impl Fn(&mut Function<S::Inst>, &[u32]),
+    most_in_loop: fn(RegClass) -> usize,
+) -> Result<Emitted, CodegenError> {
+    verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
+    index::check(kernel, Type::scalar(Lane::I32))?;
+    let kernel = &DEAD.of(kernel);
+    let mut function = lower(kernel, state(kernel))?;
+    let mut uses = count_uses(&function);
+    sweep(&mut function, &mut uses);
+    fuse(&mut function, &uses);
+    move_numbers(&mut function, most_in_loop);
+    assemble(set, &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
+}
+
+/// Compiles a function of the driver.
+///
+/// # Errors
+/// [`CodegenError::Bug`] when the function breaks a rule of its language.
+pub fn word_driver<S: Driven>(
+    function: &driver::Function,
+    set: &impl InstructionSet<Inst = S::Inst>,
+    state: S,
+) -> Result<Code, CodegenError>
+where
+    for<'a> Lowering<'a, S>: Words + Entered,
+{
+    let bug = |what: String| CodegenError::Bug(format!("a function of the driver: {what}"));
+    driver::verify::verify(function, LAYOUT).map_err(bug)?;
+    let mut lowered = lower_driver(function, state)?;
+    let mut uses = count_uses(&lowered);
+    sweep(&mut lowered, &mut uses);
+    Ok(assemble(set, &lowered).map_err(bug)?.code)
+}
+
+/// Compiles a function that kernels call.
+///
+/// # Errors
+/// [`CodegenError::Bug`] when the function cannot be compiled.
+pub fn word_support<S: Driven>(what: Support, set: &impl InstructionSet<Inst = S::Inst>, state: S) -> Result<Code, CodegenError>
+where
+    for<'a> Lowering<'a, S>: Words + Entered,
+{
+    let mut lowered = lower_support(what, state);
+    let mut uses = count_uses(&lowered);
+    sweep(&mut lowered, &mut uses);
+    let emitted = assemble(set, &lowered).map_err(|why| CodegenError::Bug(format!("{what:?}: {why}")))?;
+    Ok(emitted.code)
+}
