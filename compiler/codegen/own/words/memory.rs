@@ -75,17 +75,19 @@ where
         let shape = self.shape(Type::scalar(lane));
         let address = self.address(buffer, at, self.access(buffer, shape, u32::from(lanes) * bytes))?;
         let places = (0..u32::from(lanes)).map(|i| address.plus((i * bytes) as i32));
-        let aligned = self.is_aligned(buffer, at);
+        let (aligned, piece) = (self.is_aligned(buffer, at), self.piece(buffer));
         Ok(match shape {
-            Shape::Words if bytes == 4 => Held::Words(Upper::Sign, places.map(|place| self.load_four(place, aligned)).collect()),
+            Shape::Words if piece == 4 => Held::Words(Upper::Sign, places.map(|place| self.load_four(place, aligned)).collect()),
             Shape::Words => {
                 let upper = if zeros && bytes < 4 { Upper::Zeros } else { Upper::Sign };
-                Held::Words(upper, places.map(|place| self.load_word(place, bytes, upper == Upper::Sign)).collect())
+                Held::Words(upper, places.map(|place| self.load_pieces(place, (bytes, piece), upper == Upper::Sign)).collect())
             }
-            Shape::Pairs => Held::Pairs(places.map(|place| [0, 4].map(|half| self.load_word(place.plus(half), 4, true))).collect()),
+            Shape::Pairs => {
+                Held::Pairs(places.map(|place| [0, 4].map(|half| self.load_pieces(place.plus(half), (4, piece), true))).collect())
+            }
             Shape::Floats if self.has_words(buffer) => Held::Floats(places.map(|place| self.load_float(place)).collect()),
             Shape::Floats => {
-                let words: Vec<VReg> = places.map(|place| self.load_word(place, 4, true)).collect();
+                let words: Vec<VReg> = places.map(|place| self.load_pieces(place, (4, piece), true)).collect();
                 Held::Floats(self.each(&words, |s, word| s.float_of_word(word)))
             }
         })
@@ -116,13 +118,45 @@ where
     }
 
     fn access(&self, buffer: Buffer, shape: Shape, bytes: u32) -> Access {
-        let lane = self.kernel.buffer(buffer).lane.bytes();
         match shape {
-            Shape::Words => Access::Memory { unit: lane, bytes },
-            Shape::Pairs => Access::Memory { unit: 4, bytes },
             Shape::Floats if self.has_words(buffer) => Access::Words { bytes },
-            Shape::Floats => Access::Memory { unit: 4, bytes },
+            _ => Access::Memory { unit: self.piece(buffer), bytes },
         }
+    }
+
+    /// Bytes of an element that one instruction reads or writes: up to four, and no more than what divides the places of elements where that counts.
+    fn piece(&self, buffer: Buffer) -> u32 {
+        let data = self.kernel.buffer(buffer);
+        let whole = data.lane.bytes().min(4);
+        if self.only_aligned() { whole.min(1 << data.alignment.trailing_zeros().min(2)) } else { whole }
+    }
+
+    /// Some bytes of memory as a word, of pieces where they are longer.
+    fn load_pieces(&mut self, place: Address, (bytes, piece): (u32, u32), signed: bool) -> VReg {
+        if bytes <= piece {
+            return self.load_word(place, bytes, signed);
+        }
+        let last = bytes - piece;
+        let mut word = self.load_word(place.plus(last as i32), piece, signed);
+        for at in (0..last).step_by(piece as usize).rev() {
+            let lower = self.load_word(place.plus(at as i32), piece, false);
+            let upper = self.shift(WordOp::Left, word, 8 * piece);
+            word = self.two(WordOp::Or, upper, Operand::Word(lower));
+        }
+        word
+    }
+
+    /// The low bytes of a word to memory, in pieces where they are longer.
+    fn store_pieces(&mut self, place: Address, (bytes, piece): (u32, u32), word: VReg) {
+        for at in (0..bytes).step_by(piece.min(bytes) as usize) {
+            let lower = self.shift(WordOp::Right, word, 8 * at);
+            self.store_word(place.plus(at as i32), piece.min(bytes), lower);
+        }
+    }
+
+    /// Tells whether words may be read and written at an element.
+    fn takes_words(&self, buffer: Buffer, at: At) -> bool {
+        !self.only_aligned() || self.is_aligned(buffer, at)
     }
 
     /// A word full of lanes that are one number, of bytes or halves.
@@ -165,30 +199,32 @@ where
         let (bytes, shape) = (ty.lane.bytes(), self.shape(ty));
         let kernel = self.kernel;
         self.loads.retain(|key, _| kernel.buffer(key.1).kind == BufferKind::Input);
-        if let Some(number) = self.repeated(value).filter(|_| (u32::from(active) * bytes).is_multiple_of(4)) {
+        if let Some(number) = self.repeated(value).filter(|_| (u32::from(active) * bytes).is_multiple_of(4) && self.takes_words(buffer, at))
+        {
             return self.store_number(buffer, at, u32::from(active) * bytes, number);
         }
         let whole = u32::from(active) * bytes;
         let aligned = self.is_aligned(buffer, at);
-        if let Some(words) = self.packed(value, whole)? {
+        if let Some(words) = self.packed(value, whole)?.filter(|_| self.takes_words(buffer, at)) {
             let address = self.address(buffer, at, Access::Memory { unit: 4, bytes: whole })?;
             (0..whole).step_by(4).zip(words).for_each(|(i, word)| self.store_four(address.plus(i as i32), word, aligned));
             return Ok(());
         }
         let address = self.address(buffer, at, self.access(buffer, shape, whole))?;
         let places = (0..u32::from(active)).map(|i| address.plus((i * bytes) as i32));
+        let piece = self.piece(buffer);
         match shape {
-            Shape::Words if bytes == 4 => {
+            Shape::Words if piece == 4 => {
                 let words = self.low_words(value)?;
                 places.zip(words).for_each(|(place, word)| self.store_four(place, word, aligned));
             }
             Shape::Words => {
                 let words = self.low_words(value)?;
-                places.zip(words).for_each(|(place, word)| self.store_word(place, bytes, word));
+                places.zip(words).for_each(|(place, word)| self.store_pieces(place, (bytes, piece), word));
             }
             Shape::Pairs => {
                 for (place, pair) in places.zip(self.pairs(value)?) {
-                    [0, 1].into_iter().for_each(|half: usize| self.store_word(place.plus(4 * half as i32), 4, pair[half]));
+                    [0, 1].into_iter().for_each(|half: usize| self.store_pieces(place.plus(4 * half as i32), (4, piece), pair[half]));
                 }
             }
             Shape::Floats => {
@@ -198,7 +234,7 @@ where
                         self.store_float(place, float);
                     } else {
                         let word = self.word_of_float(float);
-                        self.store_word(place, 4, word);
+                        self.store_pieces(place, (4, piece), word);
                     }
                 }
             }
@@ -219,15 +255,15 @@ where
             return Ok(self.constant_words(ty, 0));
         }
         let places = self.places_of(indices, (offset, bounds), elements)?;
-        let shape = self.shape(ty);
+        let (shape, piece) = (self.shape(ty), self.piece(buffer));
         let mut words = vec![];
         for index in places {
             let place = self.element(buffer, index);
             match shape {
-                Shape::Words | Shape::Floats => words.push(self.load_word(place, ty.lane.bytes(), true)),
+                Shape::Words | Shape::Floats => words.push(self.load_pieces(place, (ty.lane.bytes(), piece), true)),
                 Shape::Pairs => {
                     let whole = Address::at(self.register_of(place));
-                    words.extend([0, 4].map(|half| self.load_word(whole.plus(half), 4, true)));
+                    words.extend([0, 4].map(|half| self.load_pieces(whole.plus(half), (4, piece), true)));
                 }
             }
         }

@@ -139,18 +139,46 @@ pub trait Words: Ops<Word = VReg> {
     fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg>;
     /// Whether binary32 numbers have registers and instructions of their own. Words hold them elsewhere.
     fn has_floats(&self) -> bool;
+    /// Tells whether loads and stores must be at multiples of their bytes.
+    fn only_aligned(&self) -> bool {
+        false
+    }
     /// Whether the elements that a load gives are only wanted with zeros above.
     fn wants_zeros(&self, loaded: Value) -> bool;
     /// Whether products take either half of a word as a factor.
-    fn has_halves(&self) -> bool;
+    fn has_halves(&self) -> bool {
+        false
+    }
     /// Whether only such products use the elements that a load gives.
-    fn loads_factors(&self, loaded: Value) -> bool;
+    fn loads_factors(&self, _loaded: Value) -> bool {
+        false
+    }
     /// Four bytes as halves with their signs: the first and the third, the second and the fourth. Once for all that want them.
-    fn widened_bytes(&mut self, word: VReg) -> [VReg; 2];
+    fn widened_bytes(&mut self, word: VReg) -> [VReg; 2] {
+        [0, 8].map(|at| {
+            let upper = self.shift(WordOp::Left, word, 8 - at);
+            let upper = self.shift(WordOp::RightSigned, upper, 24);
+            let upper = self.shift(WordOp::Left, upper, 16);
+            let lower = self.shift(WordOp::Left, word, 24 - at);
+            let lower = self.shift(WordOp::RightSigned, lower, 24);
+            let lower = self.extend(lower, 16, false);
+            self.two(WordOp::Or, upper, Operand::Word(lower))
+        })
+    }
     /// sum + a · b, of halves.
-    fn add_half_product(&mut self, sum: VReg, a: Half, b: Half) -> VReg;
+    fn add_half_product(&mut self, sum: VReg, a: Half, b: Half) -> VReg {
+        let [a, b] = [a, b].map(|half| match half.upper {
+            true => self.shift(WordOp::RightSigned, half.word, 16),
+            false => self.extend(half.word, 16, true),
+        });
+        self.add_product(false, sum, a, b)
+    }
     /// sum + the product of the lower halves + that of the upper halves.
-    fn add_both_products(&mut self, sum: VReg, a: VReg, b: VReg) -> VReg;
+    fn add_both_products(&mut self, sum: VReg, a: VReg, b: VReg) -> VReg {
+        let [lower, upper] = [false, true].map(|upper| [a, b].map(|word| Half { word, upper }));
+        let sum = self.add_half_product(sum, lower[0], lower[1]);
+        self.add_half_product(sum, upper[0], upper[1])
+    }
     /// One, two or four bytes.
     fn load_word(&mut self, address: Address, bytes: u32, signed: bool) -> VReg;
     /// One, two or four bytes.
