@@ -14,6 +14,8 @@ pub enum Isa {
     Riscv64,
     /// Arm's M profile: Thumb-2 of Armv7-M and Armv8-M, 32-bit, little-endian.
     Thumb,
+    /// RISC-V, 32-bit, little-endian.
+    Riscv32,
 }
 
 /// Kind of processor that runs kernels.
@@ -324,6 +326,19 @@ const CORTEX_M4F: Machine = Machine {
     ..cranelift(Isa::Thumb, "cortex-m4f")
 };
 
+/// RV32IMC: a core of RISC-V without floats. All but the zero register, the pointers that programs keep, and one for sequences hold words.
+const RV32IMC: Machine = Machine {
+    unit: Unit::Cpu(Isa::Riscv32),
+    level: "rv32imc",
+    registers: Registers::Words(27),
+    fma: false,
+    // Bytes are loaded with their signs, and multiplied one by one.
+    dot: DotProduct::Signed16,
+    l1_bytes: 16 << 10,
+    l2_bytes: 16 << 10,
+    ..CORTEX_M4F
+};
+
 /// Machines of 32-bit words: microcontrollers.
 pub const MICROCONTROLLERS: &[Machine] = &[
     CORTEX_M4F,
@@ -332,6 +347,9 @@ pub const MICROCONTROLLERS: &[Machine] = &[
     Machine { level: "cortex-m33", ..CORTEX_M4F },
     // Without instructions for halves, bytes are widened one by one, and once for all products is best.
     Machine { level: "cortex-m3", fma: false, dot: DotProduct::Signed16, ..CORTEX_M4F },
+    RV32IMC,
+    Machine { level: "rv32imac", ..RV32IMC },
+    Machine { level: "rv32imafc", fma: true, ..RV32IMC },
 ];
 
 /// Alignment of a storage buffer's offset, in bytes, for every Vulkan device.

@@ -89,6 +89,9 @@ pub const TARGETS: &[Target] = &[
     chips::V7EM,
     chips::V7EM_FLOAT,
     chips::V8M_FLOAT,
+    chips::RV32IMC,
+    chips::RV32IMAC,
+    chips::RV32IMAFC,
 ];
 
 /// Known but unsupported targets, with the reason.
@@ -189,7 +192,9 @@ fn unknown(spelling: &str) -> Diagnostic {
     // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit targets.
     let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
     if narrow || names::is_narrow(&lower) {
-        let message = format!("target {spelling} is not supported: of 32-bit processors, only Cortex-M3, M4, M7 and M33 are supported");
+        let message = format!(
+            "target {spelling} is not supported: of 32-bit processors, only Cortex-M3, M4, M7, M33 and RV32IMC, IMAC, IMAFC are supported"
+        );
         let nearest = chips::nearest_to(&lower).map_or(String::new(), |name| format!("did you mean {name}? "));
         return Diagnostic::new(codes::TARGET_NOT_YET, message)
             .help(format!("{nearest}a core can be named instead of a chip, as in --target cortex-m4f; `modelc targets` lists them"));
@@ -400,6 +405,10 @@ mod tests {
             ("arm-none-eabi", "thumbv7em-none-eabi"),
             ("thumbv8m.main-none-eabihf", "thumbv8m.main-none-eabihf"),
             ("cortex-m4f", "thumbv7em-none-eabihf"),
+            ("riscv32imc-unknown-none-elf", "riscv32imc-unknown-none-elf"),
+            ("riscv32imac-none-elf", "riscv32imac-unknown-none-elf"),
+            ("riscv32-unknown-elf", "riscv32imac-unknown-none-elf"),
+            ("esp32c3", "riscv32imc-unknown-none-elf"),
         ] {
             assert_eq!(target(spelling).map(|t| t.name), Ok(name), "{spelling}");
         }
@@ -423,7 +432,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_says_so() {
-        for spelling in ["thumbv6m-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32imac-unknown-none-elf", "i686-linux-gnu", "esp32"] {
+        for spelling in ["thumbv6m-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32i-unknown-none-elf", "i686-linux-gnu", "esp32"] {
             let error = target(spelling).unwrap_err();
             assert_eq!(error.code, codes::TARGET_NOT_YET, "{error}");
             assert!(error.message.contains("not supported"), "{error}");

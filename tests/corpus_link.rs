@@ -25,8 +25,16 @@ use support::harness::{self, Needs};
 /// Tolerance as for the interpreter: sums have another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
 
-const HERE: Tools =
-    Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None, level: None, processor: None, is_shared: false, word: 8 };
+const HERE: Tools = Tools {
+    target: "x86_64-linux-gnu",
+    compiler: "cc",
+    emulator: None,
+    level: None,
+    processor: None,
+    is_shared: false,
+    word: 8,
+    bare: None,
+};
 /// The oldest processor that has the level, so that later instructions fail there.
 const AARCH64: Tools = Tools {
     target: "aarch64-linux-gnu",
@@ -50,6 +58,16 @@ const CORTEX_M4F: Tools = Tools {
     ..HERE
 };
 const CORTEX_M3: Tools = Tools { target: "cortex-m3", ..CORTEX_M4F };
+/// Floats by functions of the object.
+const RV32IMC: Tools = Tools {
+    target: "rv32imc",
+    compiler: "riscv64-unknown-elf-gcc",
+    emulator: Some("qemu-riscv32"),
+    bare: Some(&["-march=rv32imac", "-mabi=ilp32"]),
+    word: 4,
+    ..HERE
+};
+const RV32IMAFC: Tools = Tools { target: "rv32imafc", bare: Some(&["-march=rv32imafc", "-mabi=ilp32f"]), ..RV32IMC };
 
 /// Wine is large, so its tests run only if it is installed.
 const WINDOWS: Tools = Tools { target: "x86_64-w64-mingw32", compiler: "x86_64-w64-mingw32-gcc", emulator: Some("wine"), ..HERE };
@@ -124,6 +142,14 @@ fn cortex_m3_objects_of_integers_answer_as_recorded() {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
+fn rv32imc_objects_answer_as_recorded() {
+    check_sample(RV32IMC);
+}
+
+fn rv32imafc_objects_answer_as_recorded() {
+    check_sample(RV32IMAFC);
+}
+
 fn riscv64_objects_answer_as_recorded() {
     check_sample(RISCV64);
 }
@@ -172,6 +198,14 @@ fn aarch64_dot_products_of_single_operators_answer_as_recorded() {
 
 fn cortex_m4f_objects_of_single_operators_answer_as_recorded() {
     check_operators(CORTEX_M4F);
+}
+
+fn rv32imc_objects_of_single_operators_answer_as_recorded() {
+    check_operators(RV32IMC);
+}
+
+fn rv32imafc_objects_of_single_operators_answer_as_recorded() {
+    check_operators(RV32IMAFC);
 }
 
 fn riscv64_objects_of_single_operators_answer_as_recorded() {
@@ -506,6 +540,18 @@ fn main() -> std::process::ExitCode {
             "cortex_m4f_objects_of_single_operators_answer_as_recorded",
             Needs::Corpus("tflite_ops"),
             cortex_m4f_objects_of_single_operators_answer_as_recorded,
+        ),
+        ("rv32imc_objects_answer_as_recorded", Needs::Corpus("tflite"), rv32imc_objects_answer_as_recorded),
+        ("rv32imafc_objects_answer_as_recorded", Needs::Corpus("tflite"), rv32imafc_objects_answer_as_recorded),
+        (
+            "rv32imc_objects_of_single_operators_answer_as_recorded",
+            Needs::Corpus("tflite_ops"),
+            rv32imc_objects_of_single_operators_answer_as_recorded,
+        ),
+        (
+            "rv32imafc_objects_of_single_operators_answer_as_recorded",
+            Needs::Corpus("tflite_ops"),
+            rv32imafc_objects_of_single_operators_answer_as_recorded,
         ),
         ("riscv64_objects_answer_as_recorded", Needs::Corpus("tflite"), riscv64_objects_answer_as_recorded),
         ("riscv64_vectors_answer_as_recorded", Needs::Corpus("tflite"), riscv64_vectors_answer_as_recorded),

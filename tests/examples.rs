@@ -47,6 +47,13 @@ fn bare_metal_on_riscv64_with_vectors() {
 }
 
 #[test]
+fn bare_metal_on_32_bit_riscv() {
+    for level in ["rv32imc", "rv32imafc"] {
+        example(&format!("baremetal-{level}"));
+    }
+}
+
+#[test]
 fn bare_metal_on_cortex_m() {
     for core in ["m3", "m4f", "m7", "m33"] {
         example(&format!("baremetal-cortex-{core}"));
@@ -56,7 +63,7 @@ fn bare_metal_on_cortex_m() {
 #[test]
 fn every_example_has_a_test() {
     let names: Vec<_> = xtask::examples::names().collect();
-    let boards =
-        ["aarch64", "riscv64", "cortex-m3", "cortex-m4f", "cortex-m7", "cortex-m33", "rv64gcv"].map(|board| format!("baremetal-{board}"));
+    let boards = ["aarch64", "riscv64", "rv32imc", "rv32imafc", "cortex-m3", "cortex-m4f", "cortex-m7", "cortex-m33", "rv64gcv"]
+        .map(|board| format!("baremetal-{board}"));
     assert_eq!(names, [&["c", "decoder", "cmake", "cargo"].map(String::from)[..], &boards].concat());
 }

@@ -180,7 +180,7 @@ pub struct ObjectArguments {
     /// Triple, core or board [default: this computer]
     #[arg(long, value_name = "TARGET", help_heading = "Target")]
     target: Option<String>,
-    /// Float ABI of riscv64: lp64, lp64f or lp64d [default: lp64d]
+    /// Float ABI of RISC-V: lp64, lp64f or lp64d [default: lp64d]; of 32 bits ilp32 or ilp32f [default: by the target]
     #[arg(long, value_name = "ABI", help_heading = "Target")]
     abi: Option<String>,
     /// Weights: embed, or external in OUT.bin [default: embed]

@@ -23,6 +23,7 @@ mod index;
 pub mod listing;
 mod own;
 mod riscv64;
+pub mod rv32;
 pub mod section;
 mod select;
 pub mod spirv;

@@ -4,6 +4,7 @@ use super::CodegenError;
 use super::a64::Arm;
 use super::back_end::BackEnd;
 use super::clif::Cranelift;
+use super::rv32::Rv32;
 use super::thumb::Micro;
 use super::x86::Wide;
 use crate::machine::{Isa, Machine};
@@ -14,7 +15,8 @@ type Maker = for<'a> fn(&'a Machine, &Target) -> Made<'a>;
 type Made<'a> = Result<Box<dyn BackEnd + 'a>, CodegenError>;
 
 /// Our own back ends: instruction set, bytes of a vector, and constructor.
-const OWN: &[(Isa, u16, Maker)] = &[(Isa::X86_64, 32, wide), (Isa::X86_64, 64, wide), (Isa::Aarch64, 16, arm), (Isa::Thumb, 4, micro)];
+const OWN: &[(Isa, u16, Maker)] =
+    &[(Isa::X86_64, 32, wide), (Isa::X86_64, 64, wide), (Isa::Aarch64, 16, arm), (Isa::Thumb, 4, words), (Isa::Riscv32, 4, words)];
 
 fn wide<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
     Ok(Box::new(Wide::new(machine, cranelift(machine, target)?)))
@@ -24,11 +26,14 @@ fn arm<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
     Ok(Box::new(Arm::new(machine, cranelift(machine, target)?)))
 }
 
-fn micro<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
-    if target.isa != Isa::Thumb {
-        return Err(CodegenError::Unsupported(format!("CPU level {} for target {}", machine.level, target.name)));
+fn words<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
+    match target.isa {
+        isa if machine.isa() != Some(isa) => {
+            Err(CodegenError::Unsupported(format!("CPU level {} for target {}", machine.level, target.name)))
+        }
+        Isa::Riscv32 => Ok(Box::new(Rv32::new(machine))),
+        _ => Ok(Box::new(Micro::new(machine))),
     }
-    Ok(Box::new(Micro::new(machine)))
 }
 
 /// Makes Cranelift's back end, which compiles the driver of 64-bit machines.

@@ -293,7 +293,7 @@ impl Settings {
     /// # Errors
     /// A diagnostic if the target has no ABI of this name.
     pub(super) fn riscv_abi(&self, target: &Target) -> Result<RiscvAbi, Diagnostic> {
-        self.abi.as_deref().map_or(Ok(RiscvAbi::default()), |name| RiscvAbi::for_target(name, target))
+        self.abi.as_deref().map_or(Ok(RiscvAbi::of(target)), |name| RiscvAbi::for_target(name, target))
     }
 
     /// Returns the settings that affect a module. GPU settings are kept only for a module with a GPU part, so that other objects do not depend

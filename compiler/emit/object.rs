@@ -38,7 +38,7 @@ impl ModelInfo {
     }
 }
 
-/// ABI of floating-point arguments on riscv64. Entry functions have no such arguments, so the code is the same; linkers compare the flags.
+/// ABI of floating-point arguments on RISC-V. Entry functions have no such arguments, so the code is the same; linkers compare the flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RiscvAbi {
     /// Floats in integer registers.
@@ -48,6 +48,10 @@ pub enum RiscvAbi {
     /// Binary32 and binary64 in floating-point registers.
     #[default]
     Lp64d,
+    /// Of 32 bits, in integer registers.
+    Ilp32,
+    /// Of 32 bits, binary32 in floating-point registers.
+    Ilp32f,
 }
 
 impl RiscvAbi {
@@ -60,27 +64,46 @@ impl RiscvAbi {
             "lp64" => Ok(Self::Lp64),
             "lp64f" => Ok(Self::Lp64f),
             "lp64d" => Ok(Self::Lp64d),
-            _ => Err(Diagnostic::new(codes::ABI, format!("unknown ABI {name}")).expected("lp64, lp64f or lp64d", name)),
+            "ilp32" => Ok(Self::Ilp32),
+            "ilp32f" => Ok(Self::Ilp32f),
+            _ => Err(Diagnostic::new(codes::ABI, format!("unknown ABI {name}")).expected("lp64, lp64f, lp64d, ilp32 or ilp32f", name)),
         }
     }
 
-    /// Returns [`Self::from_name`] for riscv64, which is the only target with a choice.
+    /// Returns [`Self::from_name`] for RISC-V; other targets have no choice.
     ///
     /// # Errors
     /// The errors of [`Self::from_name`], and a usage diagnostic for every other target.
     pub fn for_target(name: &str, target: &Target) -> Result<Self, Diagnostic> {
         let abi = Self::from_name(name)?;
-        if target.isa == Isa::Riscv64 {
-            return Ok(abi);
+        let (isa, family) = match abi {
+            Self::Ilp32 | Self::Ilp32f => (Isa::Riscv32, "riscv32"),
+            _ => (Isa::Riscv64, "riscv64"),
+        };
+        if target.isa != isa {
+            return Err(Diagnostic::new(codes::ABI, format!("--abi {name} is for {family}, and {} is not", target.name)));
         }
-        Err(Diagnostic::new(codes::ABI, format!("--abi {name} is for riscv64, and {} is not", target.name)))
+        if abi == Self::Ilp32f && Self::of(target) != abi {
+            let message = format!("--abi {name} passes floats in registers that {} does not have", target.name);
+            return Err(Diagnostic::new(codes::ABI, message).expected("ilp32", name));
+        }
+        Ok(abi)
+    }
+
+    /// Returns the default ABI of compilers for a target.
+    pub fn of(target: &Target) -> Self {
+        match target.isa {
+            Isa::Riscv32 if target.default_machine().fma => Self::Ilp32f,
+            Isa::Riscv32 => Self::Ilp32,
+            _ => Self::default(),
+        }
     }
 
     /// Returns the flags for `e_flags`.
     pub(super) fn flags(self) -> u32 {
         match self {
-            Self::Lp64 => elf::EF_RISCV_FLOAT_ABI_SOFT,
-            Self::Lp64f => elf::EF_RISCV_FLOAT_ABI_SINGLE,
+            Self::Lp64 | Self::Ilp32 => elf::EF_RISCV_FLOAT_ABI_SOFT,
+            Self::Lp64f | Self::Ilp32f => elf::EF_RISCV_FLOAT_ABI_SINGLE,
             Self::Lp64d => elf::EF_RISCV_FLOAT_ABI_DOUBLE,
         }
     }
@@ -123,7 +146,7 @@ pub struct ObjectOptions {
     pub profile_hooks: bool,
     /// Section of the weights, instead of `.rodata.net_weights`.
     pub weights_section: Option<String>,
-    /// ABI flags of riscv64 objects.
+    /// ABI flags of RISC-V objects.
     pub riscv_abi: RiscvAbi,
     /// Options of the GPU part.
     pub gpu: GpuOptions,
@@ -142,7 +165,7 @@ impl ObjectOptions {
             machine,
             profile_hooks: false,
             weights_section: None,
-            riscv_abi: RiscvAbi::default(),
+            riscv_abi: RiscvAbi::of(target),
             gpu: GpuOptions::default(),
             weights: WeightsPlace::default(),
             settings: serde_json::Value::Null,

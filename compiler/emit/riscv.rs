@@ -1,4 +1,4 @@
-//! The attributes of riscv64 objects (psABI, "Attributes"): the instruction set for linkers, loaders and disassemblers. `e_flags` has no bit
+//! The attributes of RISC-V objects (psABI, "Attributes"): the instruction set for linkers, loaders and disassemblers. `e_flags` has no bit
 //! for vectors.
 
 use super::arm;
@@ -12,9 +12,18 @@ const TAG_STACK_ALIGN: u8 = 4;
 const TAG_ARCH: u8 = 5;
 const STACK_ALIGNMENT: u8 = 16;
 
-/// Returns the section of an object whose levels all need the V extension; `None` for others, which run wherever rv64gc objects run.
+/// Levels with a section, and their architectures. Code for rv64gc has none, because it runs wherever such objects run.
+const ARCHITECTURES: &[(&str, &str)] = &[
+    ("rv64gcv", RV64GCV),
+    ("rv32imc", "rv32i2p1_m2p0_c2p0"),
+    ("rv32imac", "rv32i2p1_m2p0_a2p1_c2p0"),
+    ("rv32imafc", "rv32i2p1_m2p0_a2p1_f2p2_c2p0_zicsr2p0"),
+];
+
+/// Returns the section of an object whose levels are all one of these; `None` for others.
 pub fn attributes(levels: &[&str]) -> Option<Vec<u8>> {
-    levels.iter().all(|&level| level == "rv64gcv").then(|| section(RV64GCV))
+    let (name, architecture) = ARCHITECTURES.iter().find(|(name, _)| levels.first() == Some(name))?;
+    levels.iter().all(|level| level == name).then(|| section(architecture))
 }
 
 fn section(architecture: &str) -> Vec<u8> {

@@ -60,12 +60,13 @@ impl<'a> Writer<'a> {
             Isa::Aarch64 => Architecture::Aarch64,
             Isa::Riscv64 => Architecture::Riscv64,
             Isa::Thumb => Architecture::Arm,
+            Isa::Riscv32 => Architecture::Riscv32,
         };
         let mut object = Object::new(format::binary_format(format), architecture, Endianness::Little);
         format::set_platform(&mut object, options.target);
         let e_flags = match options.target.isa {
-            // Code for riscv64gc has compressed instructions.
-            Isa::Riscv64 => Some(options.riscv_abi.flags() | elf::EF_RISCV_RVC),
+            // Code has compressed instructions.
+            Isa::Riscv64 | Isa::Riscv32 => Some(options.riscv_abi.flags() | elf::EF_RISCV_RVC),
             Isa::Thumb => Some(elf::EF_ARM_EABI_VER5),
             Isa::X86_64 | Isa::Aarch64 => None,
         };
@@ -132,7 +133,7 @@ impl<'a> Writer<'a> {
     fn attributes(&self, program: &Program) -> Option<(&'static str, u32, Vec<u8>)> {
         let levels = &self.compiled.levels;
         match self.options.target.isa {
-            Isa::Riscv64 => riscv::attributes(levels).map(|bytes| (riscv::SECTION, elf::SHT_RISCV_ATTRIBUTES, bytes)),
+            Isa::Riscv64 | Isa::Riscv32 => riscv::attributes(levels).map(|bytes| (riscv::SECTION, elf::SHT_RISCV_ATTRIBUTES, bytes)),
             Isa::Thumb => {
                 levels.first().and_then(|level| arm::attributes(level, program)).map(|bytes| (arm::SECTION, elf::SHT_ARM_ATTRIBUTES, bytes))
             }

@@ -20,6 +20,32 @@ pub(super) const V7EM_FLOAT: Target = Target {
 pub(super) const V8M_FLOAT: Target =
     Target { levels: &["cortex-m33"], ..row("thumbv8m.main-none-eabihf", Isa::Thumb, Platform::None, &["armv8m.main-none-eabihf"]) };
 
+/// 32-bit RISC-V with multiplication and short instructions.
+pub(super) const RV32IMC: Target = Target {
+    levels: &["rv32imc"],
+    ..row("riscv32imc-unknown-none-elf", Isa::Riscv32, Platform::None, &["riscv32imc-none-elf", "riscv32imc-elf", "riscv32imc-esp-espidf"])
+};
+/// The same with atomic instructions, which no code here uses.
+pub(super) const RV32IMAC: Target = Target {
+    levels: &["rv32imac"],
+    ..row(
+        "riscv32imac-unknown-none-elf",
+        Isa::Riscv32,
+        Platform::None,
+        &["riscv32imac-none-elf", "riscv32imac-elf", "riscv32imac-esp-espidf", "riscv32-none-elf", "riscv32-elf", "riscv32-none"],
+    )
+};
+/// The same with floats of binary32.
+pub(super) const RV32IMAFC: Target = Target {
+    levels: &["rv32imafc"],
+    ..row(
+        "riscv32imafc-unknown-none-elf",
+        Isa::Riscv32,
+        Platform::None,
+        &["riscv32imafc-none-elf", "riscv32imafc-elf", "riscv32imafc-esp-espidf"],
+    )
+};
+
 /// Flash and RAM of a chip, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Memory {
@@ -60,6 +86,9 @@ const M4: Chip = core(&["cortex-m4"], &["cortex-m4"], V7EM);
 const M4F: Chip = core(&["cortex-m4f"], &["cortex-m4f"], V7EM_FLOAT);
 const M7: Chip = core(&["cortex-m7"], &["cortex-m7"], V7EM_FLOAT);
 const M33: Chip = core(&["cortex-m33"], &["cortex-m33"], V8M_FLOAT);
+const IMC: Chip = core(&["rv32imc"], &["rv32imc"], RV32IMC);
+const IMAC: Chip = core(&["rv32imac"], &["rv32imac"], RV32IMAC);
+const IMAFC: Chip = core(&["rv32imafc"], &["rv32imafc"], RV32IMAFC);
 
 /// Cores, chips and boards. The longest matching prefix of a name wins.
 pub const CHIPS: &[Chip] = &[
@@ -68,6 +97,9 @@ pub const CHIPS: &[Chip] = &[
     M4F,
     M7,
     M33,
+    IMC,
+    IMAC,
+    IMAFC,
     // Nordic Semiconductor.
     chip(&["nrf52832"], M4F, 512, 64),
     chip(&["nrf52833", "microbit-v2"], M4F, 512, 128),
@@ -80,6 +112,20 @@ pub const CHIPS: &[Chip] = &[
     family(&["nrf91"], M33),
     // Raspberry Pi.
     chip(&["rp2350", "pico2", "raspberrypi-pico2"], M33, 4096, 520),
+    chip(&["rp2350-riscv", "pico2-riscv", "hazard3"], IMAC, 4096, 520),
+    // Espressif. Flash is beside the chip, most often 4 MiB.
+    chip(&["esp32c2", "esp32-c2"], IMC, 4096, 272),
+    chip(&["esp32c3", "esp32-c3"], IMC, 4096, 400),
+    chip(&["esp32c6", "esp32-c6"], IMAC, 4096, 512),
+    chip(&["esp32h2", "esp32-h2"], IMAC, 4096, 320),
+    chip(&["esp32p4", "esp32-p4"], IMAFC, 16384, 768),
+    // GigaDevice, WCH, Bouffalo Lab.
+    chip(&["gd32vf103"], IMAC, 128, 32),
+    chip(&["ch32v203"], IMAC, 64, 20),
+    chip(&["ch32v307"], IMAFC, 256, 64),
+    family(&["ch32v2"], IMAC),
+    family(&["ch32v3"], IMAFC),
+    chip(&["bl602"], IMAFC, 2048, 276),
     // STMicroelectronics.
     chip(&["stm32f103"], M3, 512, 64),
     family(&["stm32f1", "stm32f2", "stm32l1"], M3),
@@ -161,9 +207,11 @@ const MISSING: &[(&[&str], &str)] = &[
         "Armv6-M and the baseline of Armv8-M are not supported",
     ),
     (&["cortex-m52", "cortex-m55", "cortex-m85", "ra8", "mps3-an547", "mps3-an552"], "cores with vectors of Armv8.1-M are not supported"),
+    (&["rv32e", "riscv32e", "ch32v0"], "RISC-V with 16 registers is not supported"),
+    (&["rv32i", "riscv32i"], "of 32-bit RISC-V, RV32IMC, RV32IMAC and RV32IMAFC are supported"),
     (
-        &["esp32c", "esp32h", "esp32p", "esp32-c", "esp32-h", "esp32-p", "riscv32", "rv32", "rp2350-riscv", "ch32v", "bl602", "gd32vf"],
-        "32-bit RISC-V is not supported",
+        &["esp32c", "esp32h", "esp32-c", "esp32-h", "esp32p", "esp32-p", "ch32v"],
+        "the chip is not known; its core can be named, as in rv32imc",
     ),
     (&["esp32", "esp8266", "xtensa"], "Xtensa processors are not supported"),
 ];
@@ -193,7 +241,11 @@ fn missing_length(name: &str) -> Option<usize> {
 
 /// Tests whether a name has a prefix. Names of cores must match as a whole: `cortex-m3` does not match `cortex-m33`.
 fn begins(name: &str, start: &str) -> bool {
-    if start.starts_with("cortex-m") && start != "cortex-m0" { name == start } else { name.starts_with(start) }
+    if (start.starts_with("cortex-m") && start != "cortex-m0") || start.starts_with("rv32im") {
+        name == start
+    } else {
+        name.starts_with(start)
+    }
 }
 
 #[cfg(test)]
@@ -212,13 +264,19 @@ mod tests {
             ("nrf52811", "cortex-m4f"),
             ("rp2350", "cortex-m33"),
             ("pico2", "cortex-m33"),
+            ("rp2350-riscv", "rv32imac"),
+            ("esp32c3", "rv32imc"),
+            ("esp32-c6", "rv32imac"),
+            ("esp32p4", "rv32imafc"),
+            ("ch32v307vct6", "rv32imafc"),
+            ("rv32imac", "rv32imac"),
         ] {
             assert_eq!(chip_of(name).map(|chip| chip.target.levels), Some(&[level][..]), "{name}");
         }
-        for name in ["pico", "rp2040", "rp2350-riscv", "cortex-m0plus", "esp32", "esp32c3", "stm32g071"] {
+        for name in ["pico", "rp2040", "cortex-m0plus", "esp32", "esp32s3", "ch32v003", "rv32i", "rv32imcb", "stm32g071"] {
             assert!(chip_of(name).is_none() && missing(name).is_some(), "{name}");
         }
-        assert!(missing("esp32s3").unwrap().contains("Xtensa") && missing("esp32c3").unwrap().contains("RISC-V"));
+        assert!(missing("esp32s3").unwrap().contains("Xtensa") && missing("rv32e").unwrap().contains("RISC-V"));
     }
 
     #[test]

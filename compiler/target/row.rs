@@ -68,8 +68,8 @@ pub(super) const fn row(name: &'static str, isa: Isa, platform: Platform, aliase
         Isa::X86_64 => &["x86-64-v3", "x86-64-v2", "x86-64-v4"],
         Isa::Aarch64 => &["aarch64", "aarch64+dotprod"],
         Isa::Riscv64 => &["riscv64", "rv64gcv"],
-        // Each architecture of the M profile has separate levels.
-        Isa::Thumb => &[],
+        // Each architecture of microcontrollers has separate levels.
+        Isa::Thumb | Isa::Riscv32 => &[],
     };
     Target { name, isa, format, platform, levels, aliases }
 }

@@ -26,6 +26,8 @@ pub struct Tools {
     pub is_shared: bool,
     /// Bytes of a `size_t`.
     pub word: usize,
+    /// Arguments of the compiler where its C library knows no Linux: `tests/link/riscv32` stands for it.
+    pub bare: Option<&'static [&'static str]>,
 }
 
 impl Tools {
@@ -196,11 +198,18 @@ pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -
     // Windows requires an extension; it has no effect elsewhere.
     let program = folder.join("program.exe");
     let mut command = Command::new(tools.compiler);
-    command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-pthread", "-I"]).arg(folder).arg("-I").arg(&sources);
+    command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-I"]).arg(folder).arg("-I").arg(&sources);
+    if let Some(arguments) = tools.bare {
+        let system = sources.join("riscv32");
+        command.args(arguments).args(["--specs=picolibc.specs", "-nostartfiles", "-D__linux__", "-Wl,--fatal-warnings"]);
+        command.arg("-I").arg(&system).arg("-T").arg(system.join("program.ld")).arg(system.join("linux.c"));
+    } else {
+        command.arg("-pthread");
+    }
     let is_library = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "so");
     command.arg(if objects.iter().any(is_library) { "-Wl,-rpath,$ORIGIN" } else { "-static" });
     // Cores of the M profile share instructions with others, but linkers accept objects of only one profile.
-    command.args((tools.word == 4).then_some("-Wl,--no-warn-mismatch"));
+    command.args((tools.word == 4 && tools.bare.is_none()).then_some("-Wl,--no-warn-mismatch"));
     finish(command.arg(sources.join(source)).args(objects).arg("-o").arg(&program))?;
     Ok(program)
 }

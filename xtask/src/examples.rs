@@ -18,6 +18,8 @@ const EXAMPLES: &[Example] = &[
     Example { name: "cargo", run: cargo_package },
     Example { name: "baremetal-aarch64", run: |modelc, build| make("baremetal", &["MACHINE=aarch64"], modelc, build) },
     Example { name: "baremetal-riscv64", run: |modelc, build| make("baremetal", &["MACHINE=riscv64"], modelc, build) },
+    Example { name: "baremetal-rv32imc", run: |modelc, build| make("baremetal", &["MACHINE=rv32imc"], modelc, build) },
+    Example { name: "baremetal-rv32imafc", run: |modelc, build| make("baremetal", &["MACHINE=rv32imafc"], modelc, build) },
     Example { name: "baremetal-cortex-m3", run: |modelc, build| make("baremetal", &["MACHINE=cortex-m3"], modelc, build) },
     Example { name: "baremetal-cortex-m4f", run: |modelc, build| make("baremetal", &["MACHINE=cortex-m4f"], modelc, build) },
     Example { name: "baremetal-cortex-m7", run: |modelc, build| make("baremetal", &["MACHINE=cortex-m7"], modelc, build) },

@@ -28,7 +28,7 @@ pub fn isa_for(triple: &Triple, machine: &Machine, optimise: Optimise) -> Result
         Unit::Cpu(Isa::X86_64) => triple.architecture == Architecture::X86_64,
         Unit::Cpu(Isa::Aarch64) => matches!(triple.architecture, Architecture::Aarch64(_)),
         Unit::Cpu(Isa::Riscv64) => matches!(triple.architecture, Architecture::Riscv64(_)),
-        Unit::Cpu(Isa::Thumb) | Unit::Gpu(_) => false,
+        Unit::Cpu(Isa::Thumb | Isa::Riscv32) | Unit::Gpu(_) => false,
     };
     if !matches {
         return Err(CodegenError::Unsupported(format!("CPU level {} for target {triple}", machine.level)));
@@ -91,7 +91,7 @@ fn instruction_set_flags(machine: &Machine) -> Vec<&'static str> {
         }
         Unit::Cpu(Isa::Riscv64) if machine.has_vector_registers() => [RISCV64, RISCV64_V].concat(),
         Unit::Cpu(Isa::Riscv64) => RISCV64.to_vec(),
-        Unit::Cpu(Isa::Aarch64 | Isa::Thumb) | Unit::Gpu(_) => vec![],
+        Unit::Cpu(Isa::Aarch64 | Isa::Thumb | Isa::Riscv32) | Unit::Gpu(_) => vec![],
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
                 Isa::X86_64 => "x86_64",
                 Isa::Aarch64 => "aarch64",
                 Isa::Riscv64 => "riscv64gc",
-                Isa::Thumb => unreachable!("a row of microcontrollers"),
+                Isa::Thumb | Isa::Riscv32 => unreachable!("a row of microcontrollers"),
             };
             for system in ["unknown-linux-gnu", "unknown-none-elf"] {
                 let triple: Triple = format!("{name}-{system}").parse().unwrap();

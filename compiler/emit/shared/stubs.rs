@@ -65,7 +65,7 @@ pub fn linked(isa: Isa) -> Option<Linked> {
             filler: 0,
             stub: Stub { code: words([0x0000_0e17, 0x000e_3e03, 0x000e_0067, 0x0000_0013]), fields: RISCV64 },
         },
-        Isa::Thumb => return None,
+        Isa::Thumb | Isa::Riscv32 => return None,
     })
 }
 

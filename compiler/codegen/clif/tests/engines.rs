@@ -5,7 +5,7 @@ use super::Case;
 use crate::codegen::Code;
 use crate::codegen::clif::{Optimise, compile_kernel, isa_for};
 use crate::codegen::support::Support;
-use crate::codegen::{CodegenError, RelocationTarget, a64, thumb, x86};
+use crate::codegen::{CodegenError, Relocation, RelocationKind, RelocationTarget, a64, rv32, thumb, x86};
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::narrow;
 use crate::machine::{Isa, MACHINES, MICROCONTROLLERS, Machine};
@@ -46,12 +46,14 @@ pub(super) fn check(cases: &[Case]) {
 /// Compiles and runs cases on machines of 32-bit words.
 fn check_words(cases: &[Case]) {
     // The other machines have the same code.
-    for machine in MICROCONTROLLERS.iter().filter(|machine| matches!(machine.level, "cortex-m4f" | "cortex-m3")) {
+    let levels = ["cortex-m4f", "cortex-m3", "rv32imc", "rv32imafc"];
+    for machine in MICROCONTROLLERS.iter().filter(|machine| levels.contains(&machine.level)) {
+        let compile = if machine.isa() == Some(Isa::Thumb) { thumb::compile_kernel } else { rv32::compile_kernel };
         let cases = cases.iter().filter(|c| !c.long_vectors && !c.counts_lanes() && !c.scales_floats() && !c.reaches_far());
         let (mut runs, mut codes) = (vec![], vec![]);
         for case in cases {
             let parameters = case.integers.iter().map(|&integer| Interval::number(integer)).collect();
-            match thumb::compile_kernel(&narrow(&case.kernel, &Assumed { parameters, ..Assumed::default() }), machine) {
+            match compile(&narrow(&case.kernel, &Assumed { parameters, ..Assumed::default() }), machine) {
                 Ok(code) => {
                     runs.push(case);
                     codes.push(with_functions(code, machine));
@@ -73,14 +75,30 @@ fn with_functions(mut code: Code, machine: &Machine) -> Code {
         let to = known_at.unwrap_or_else(|| {
             let at = code.bytes.len().next_multiple_of(4);
             code.bytes.resize(at, 0);
-            code.bytes.extend(thumb::compile_support(what, machine).unwrap().bytes);
+            let compile = if machine.isa() == Some(Isa::Thumb) { thumb::compile_support } else { rv32::compile_support };
+            code.bytes.extend(compile(what, machine).unwrap().bytes);
             known.push((what, at));
             at
         });
-        let at = relocation.offset as usize;
-        code.bytes[at..at + 4].copy_from_slice(&thumb::branch_with_link(to as i64 - at as i64));
+        link(&mut code.bytes, &relocation, to as i64);
     }
     code
+}
+
+/// Fills in a call of a function at a place.
+fn link(bytes: &mut [u8], relocation: &Relocation, to: i64) {
+    let at = relocation.offset as usize;
+    let distance = to - at as i64;
+    if relocation.kind == RelocationKind::ThumbCall {
+        bytes[at..at + 4].copy_from_slice(&thumb::branch_with_link(distance));
+        return;
+    }
+    // AUIPC has the upper bits, JALR the lower twelve with their sign.
+    let low = distance << 52 >> 52;
+    for (place, field) in [(at, distance - low), (at + 4, low << 20)] {
+        let word = u32::from_le_bytes(bytes[place..place + 4].try_into().unwrap());
+        bytes[place..place + 4].copy_from_slice(&(word | field as u32).to_le_bytes());
+    }
 }
 
 /// Returns the Linux triple of a machine.
@@ -90,6 +108,7 @@ pub(super) fn triple(machine: &Machine) -> Triple {
         Isa::Aarch64 => "aarch64-unknown-linux-gnu",
         Isa::Riscv64 => "riscv64gc-unknown-linux-gnu",
         Isa::Thumb => "thumbv7em-unknown-none-eabihf",
+        Isa::Riscv32 => "riscv32imac-unknown-none-elf",
     };
     name.parse().unwrap()
 }
@@ -240,6 +259,7 @@ fn runner(machine: &Machine, processor: Option<&str>) -> Option<Command> {
         Isa::Aarch64 => ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
         Isa::Riscv64 => ("riscv64-linux-gnu-gcc", "qemu-riscv64"),
         Isa::Thumb => ("arm-linux-gnueabihf-gcc", "qemu-arm"),
+        Isa::Riscv32 => ("riscv64-unknown-elf-gcc", "qemu-riscv32"),
     };
     let works = |program| Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !works(compiler) || !works(emulator) {
@@ -253,7 +273,11 @@ fn runner(machine: &Machine, processor: Option<&str>) -> Option<Command> {
     let written = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     if written(&runner) < written(&source) {
         let fresh = runner.with_extension(std::process::id().to_string());
-        let status = Command::new(compiler).args(["-static", "-O1", "-o"]).arg(&fresh).arg(source).status().ok()?;
+        let mut command = Command::new(compiler);
+        if machine.isa() == Some(Isa::Riscv32) {
+            command.args(bare_arguments());
+        }
+        let status = command.args(["-static", "-O1", "-o"]).arg(&fresh).arg(source).status().ok()?;
         if !status.success() || std::fs::rename(fresh, &runner).is_err() {
             return None;
         }
@@ -262,4 +286,11 @@ fn runner(machine: &Machine, processor: Option<&str>) -> Option<Command> {
     command.args(processor.iter().flat_map(|name| ["-cpu", name]));
     command.arg(runner).args((machine.level == "rv64gcv").then_some("vectors"));
     Some(command)
+}
+
+/// Arguments that make a program of 32-bit RISC-V, whose C library knows no Linux, run under the emulator.
+fn bare_arguments() -> Vec<String> {
+    let folder = format!("{}/tests/link/riscv32", env!("CARGO_MANIFEST_DIR"));
+    let flags = ["-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs", "-nostartfiles"].map(String::from);
+    [&flags[..], &[format!("-I{folder}"), format!("-T{folder}/program.ld"), format!("{folder}/linux.c")]].concat()
 }

@@ -34,7 +34,7 @@ static void read_bytes(uint8_t *to, uint64_t bytes) {
 
 // Kernels may rely on no rounding mode of fixed-point instructions: here it is "down".
 static void spoil_modes(void) {
-#ifdef __riscv
+#if defined __riscv && __riscv_xlen == 64
     __asm__ volatile("csrwi 0x00a, 2");
 #endif
 }

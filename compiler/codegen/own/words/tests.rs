@@ -1,7 +1,7 @@
 //! Tests of arithmetic on words, with an implementation that computes results.
 
 use super::ops::{Operand, Ops, Test, WordOp};
-use super::{fixed, long};
+use super::{fixed, long, plain};
 use crate::kernel::interpret::lane;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp};
 
@@ -155,5 +155,24 @@ fn products_and_divisions_of_fixed_point() {
         let wanted = wide::rounding_divide_by_power_of_two(a.into(), count.into());
         assert_eq!(u64::from(fixed::rounding_divide(&mut Computing, a, count)), wanted, "{a:#x} by {count}");
         assert_eq!(u64::from(fixed::rounding_divide_by(&mut Computing, a, count)), wanted, "{a:#x} by {count}");
+    }
+}
+
+#[test]
+fn what_flags_do_elsewhere_comes_from_comparisons() {
+    let all = numbers();
+    for (a, b) in all.iter().flat_map(|&a| all.iter().map(move |&b| (halves(a), halves(b)))) {
+        for subtract in [false, true] {
+            assert_eq!(plain::long_sum(&mut Computing, subtract, a, b), Computing.long_sum(subtract, a, b), "{a:?} and {b:?}");
+        }
+        for signed in [false, true] {
+            assert_eq!(plain::long_less(&mut Computing, signed, a, b), Computing.long_less(signed, a, b), "{a:?} and {b:?}");
+        }
+    }
+    for word in all.into_iter().flat_map(halves).chain((0..32).map(|bit| 1 << bit)) {
+        assert_eq!(plain::leading_zeros(&mut Computing, word), word.leading_zeros(), "{word:#x}");
+        for (bits, signed) in [(8, true), (8, false), (16, true), (16, false)] {
+            assert_eq!(plain::clamp(&mut Computing, word, bits, signed), Computing.clamp(word, bits, signed), "{word:#x} in {bits} bits");
+        }
     }
 }

@@ -1,4 +1,13 @@
-# From reset to main on a 64-bit RISC-V hart in machine mode, as qemu's `virt` machine starts one.
+# From reset to main on a RISC-V hart of 64 or 32 bits in machine mode, as qemu's `virt` machine starts one.
+#if __riscv_xlen == 64
+#define STORE sd
+#define EXIT 0x18
+#else
+#define STORE sw
+#define EXIT 0x20
+#endif
+#define WORD (__riscv_xlen / 8)
+        .option arch, +zicsr
 
         .section .text.start, "ax"
         .globl  _start
@@ -10,28 +19,30 @@ _start:
 
         # Floating point and vectors are off after reset: mstatus.FS = Initial and .VS = Initial turn them on, the second without effect
         # where there are no vectors; fcsr = 0 means round to nearest.
+#ifdef __riscv_flen
         li      t0, 1 << 13 | 1 << 9
         csrs    mstatus, t0
         csrw    fcsr, zero
+#endif
 
         la      sp, stack_top
         la      t0, bss_start
         la      t1, bss_end
 1:      bgeu    t0, t1, 2f
-        sd      zero, 0(t0)
-        addi    t0, t0, 8
+        STORE   zero, 0(t0)
+        addi    t0, t0, WORD
         j       1b
 2:
         call    main
         # Falls through with main's status in a0.
 
-# Ends the program: SYS_EXIT with a block of reason (ADP_Stopped_ApplicationExit) and status.
+# Ends the program: SYS_EXIT, which is SYS_EXIT_EXTENDED for 32 bits, with a block of reason (ADP_Stopped_ApplicationExit) and status.
 exit:
         li      t0, 0x20026
         addi    sp, sp, -16
-        sd      t0, 0(sp)
-        sd      a0, 8(sp)
-        li      a0, 0x18
+        STORE   t0, 0(sp)
+        STORE   a0, WORD(sp)
+        li      a0, EXIT
         mv      a1, sp
         call    semihosting_call
 halt:

@@ -1,0 +1,40 @@
+//! A kernel on its way to code.
+
+use super::listing::text;
+use super::lowering::Riscv;
+use super::set::Riscv32;
+use crate::codegen::own::Emitted;
+use crate::codegen::own::words::word_kernel;
+use crate::codegen::{Code, CodegenError};
+use crate::kernel::Kernel;
+use crate::machine::Machine;
+use regalloc2::RegClass;
+
+/// Compiles a kernel with narrow indices to a function of the C convention: one pointer for each of [`Kernel::pointer_params`], then the integers, a
+/// word each; it returns a status, 0 when good. Its relocations name functions of [`crate::codegen::support`] alone.
+///
+/// # Errors
+/// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
+pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
+    Ok(compile(kernel, machine)?.code)
+}
+
+/// The instructions of a kernel as text, one a line.
+///
+/// # Errors
+/// As [`compile_kernel`].
+pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenError> {
+    Ok(text(&compile(kernel, machine)?))
+}
+
+fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
+    word_kernel(kernel, &Riscv32::new(machine), |kernel| Riscv::new(kernel, machine), |_, _| {}, most_in_loop)
+}
+
+/// Registers that loops may fill with what they hand on and with numbers; the rest is for what a round computes.
+fn most_in_loop(class: RegClass) -> usize {
+    match class {
+        RegClass::Int => 16,
+        _ => 20,
+    }
+}

@@ -1,0 +1,157 @@
+//! Instructions with allocated registers to bytes: each operand in its field.
+
+use super::encode::{Assembler, Operand, encode};
+use super::frame::Frame;
+use super::inst::{Arg, Inst, Op};
+use super::jump::{Condition, Relation, skip};
+use super::registers::{GENERAL, RA, SP, ZERO};
+use super::rows::{self, Row};
+use crate::codegen::own::{Address, Base};
+use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
+use regalloc2::PReg;
+use smallvec::SmallVec;
+
+/// Destination of instructions, and the frame that their addresses count from.
+pub(super) struct Emitter<'a> {
+    /// The frame.
+    pub frame: &'a Frame,
+    /// The code so far.
+    pub code: &'a mut Assembler,
+}
+
+impl Emitter<'_> {
+    /// An instruction whose registers are given in the order of its operands.
+    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        match inst.op {
+            Op::Row(row) => self.row(row, inst, at),
+            Op::Parameters => Ok(()),
+            Op::Constant(number) => self.code.constant(word(at, 0)?, number),
+            Op::LoadAddress => self.address(inst, at),
+            Op::Choose(relation) => self.choose(relation, inst, at),
+            Op::Refer(target, offset) => self.refer(word(at, 0)?, target, offset),
+            Op::Pass(number) => self.code.stack_word(Operand::Word(word(at, 0)?), 4 * number as i32, true),
+            Op::Call(Some(target)) => {
+                self.relocate(RelocationKind::RiscvCall, target, 0);
+                self.code.word(encode(&rows::AUIPC, &[Operand::Word(RA), Operand::Number(0)])?);
+                self.code.word(encode(&rows::JALR, &[Operand::Word(RA), Operand::Number(0), Operand::Word(RA)])?);
+                Ok(())
+            }
+            Op::Call(None) => {
+                // C.JALR.
+                self.code.half(0x9002 | u16::from(word(at, 1)?) << 7);
+                Ok(())
+            }
+            Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => Err(format!("{:?} inside a block", inst.op)),
+        }
+    }
+
+    fn relocate(&mut self, kind: RelocationKind, target: RelocationTarget, addend: i64) {
+        let offset = self.code.bytes.len() as u32;
+        self.code.relocations.push(Relocation { offset, kind, target, addend });
+    }
+
+    /// AUIPC and ADDI of a distance from the first of both.
+    fn refer(&mut self, to: u8, target: RelocationTarget, offset: u64) -> Result<(), String> {
+        let (to, none) = (Operand::Word(to), Operand::Number(0));
+        let here = self.code.bytes.len() as u32;
+        self.relocate(RelocationKind::RiscvHigh, target, offset as i64);
+        self.code.word(encode(&rows::AUIPC, &[to, none])?);
+        self.relocate(RelocationKind::RiscvLow, RelocationTarget::Here(here), 0);
+        self.code.word(encode(&rows::ADD_NUMBER, &[to, to, none])?);
+        Ok(())
+    }
+
+    /// A branch over a copy.
+    fn choose(&mut self, relation: Relation, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        // The definition has the register of the tied operand.
+        let (to, chosen) = (register(at, 0)?, register(at, 2)?);
+        if to == chosen {
+            return Ok(());
+        }
+        let condition = condition(relation.inverse(), &inst.args, at)?;
+        let (to_number, from) = (to.hw_enc() as u8, chosen.hw_enc() as u8);
+        if to.class() == GENERAL {
+            skip(condition, 2, self.code);
+            self.code.copy(to_number, from)
+        } else {
+            skip(condition, 4, self.code);
+            self.code.copy_single(to_number, from)
+        }
+    }
+
+    fn row(&mut self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        let mut registers = at.iter();
+        let mut operands = SmallVec::<[Operand; 4]>::new();
+        for arg in &inst.args {
+            match arg {
+                Arg::Number(number) => operands.push(Operand::Number(*number)),
+                Arg::Def(_) | Arg::Use(_) => operands.push(operand(*registers.next().ok_or("an operand without a register")?)),
+                Arg::Memory(address) => {
+                    let Address { index: None, .. } = address else { return Err(format!("an index in {}", row.name)) };
+                    let (base, displacement) = self.base(address, &mut registers)?;
+                    let (place, base) = self.code.near(base, displacement)?;
+                    operands.extend([Operand::Number(place), Operand::Word(base)]);
+                }
+                other => return Err(format!("{other:?} of {}", row.name)),
+            }
+        }
+        // Stores have the value first.
+        if matches!(inst.args[..], [Arg::Memory(_), Arg::Use(_)]) {
+            operands.rotate_right(1);
+        }
+        self.code.row(row, &operands)
+    }
+
+    /// The base of an address, and the number that is added to it.
+    fn base<'r>(&self, address: &Address, registers: &mut impl Iterator<Item = &'r PReg>) -> Result<(u8, i32), String> {
+        let (base, offset) = match address.base {
+            Base::Register(_) => (registers.next().ok_or("an address without registers")?.hw_enc() as u8, 0),
+            Base::Locals => (SP, self.frame.locals as i32),
+            Base::Arguments => (SP, self.frame.bytes as i32),
+            Base::Pool => return Err("a constant after the code".into()),
+        };
+        Ok((base, address.displacement + offset))
+    }
+
+    fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        let to = word(at, 0)?;
+        let Some(Arg::Memory(address)) = inst.args.last() else { return Err("no memory operand".into()) };
+        let mut registers = at.iter().skip(1);
+        let (base, displacement) = self.base(address, &mut registers)?;
+        let Some((_, shift)) = address.index else { return self.code.add_number(to, base, displacement) };
+        if shift != 0 {
+            return Err("an index that is shifted".into());
+        }
+        let index = registers.next().ok_or("an address without registers")?.hw_enc() as u8;
+        self.code.row(&rows::ADD, &[to, base, index].map(Operand::Word))?;
+        if displacement == 0 { Ok(()) } else { self.code.add_number(to, to, displacement) }
+    }
+}
+
+/// Returns the condition on the last two operands; 0 is x0.
+pub(super) fn condition(relation: Relation, args: &[Arg], at: &[PReg]) -> Result<Condition, String> {
+    let mut registers = at.iter().rev();
+    let mut compared = args.iter().rev().take(2).map(|arg| match arg {
+        Arg::Number(0) => Ok(ZERO),
+        Arg::Use(_) => Ok(registers.next().ok_or("a comparison without a register")?.hw_enc() as u8),
+        other => Err(format!("a comparison of {other:?}")),
+    });
+    let mut next = || compared.next().unwrap_or_else(|| Err("a comparison without operands".into()));
+    let (b, a) = (next()?, next()?);
+    Ok(Condition { relation, a, b })
+}
+
+fn operand(register: PReg) -> Operand {
+    let number = register.hw_enc() as u8;
+    if register.class() == GENERAL { Operand::Word(number) } else { Operand::Single(number) }
+}
+
+fn register(at: &[PReg], i: usize) -> Result<PReg, String> {
+    at.get(i).copied().ok_or_else(|| "an operand without a register".into())
+}
+
+/// The number of a general-purpose register.
+pub(super) fn word(at: &[PReg], i: usize) -> Result<u8, String> {
+    let register = register(at, i)?;
+    if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err("a float where a word is wanted".into()) }
+}

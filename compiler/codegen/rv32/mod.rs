@@ -1,0 +1,26 @@
+//! Kernels to code for 32-bit RISC-V: RV32IMC with or without the extension F. `docs/wide.md` describes the common part.
+
+mod back_end;
+mod compile;
+mod driver;
+mod emit;
+mod encode;
+mod frame;
+mod inst;
+mod jump;
+mod listing;
+mod lowering;
+mod ops;
+mod registers;
+mod rows;
+mod select;
+mod set;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use back_end::Rv32;
+pub use compile::{compile_kernel, listing};
+#[cfg(test)]
+pub use driver::compile_support;
