@@ -29,7 +29,7 @@ impl Words for Lowering<'_> {
         self.set.has_floats
     }
 
-    fn is_aligned(&self) -> bool {
+    fn only_aligned(&self) -> bool {
         true
     }
 

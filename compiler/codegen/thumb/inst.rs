@@ -7,7 +7,7 @@ use super::rows::Row;
 use crate::codegen::RelocationTarget;
 pub(super) use crate::codegen::own::words::Arg;
 use crate::codegen::own::words::registers_of;
-use crate::codegen::own::{Flow, Instruction};
+use crate::codegen::own::{Address, Flow, Instruction};
 use regalloc2::{Operand, PReg, PRegSet};
 
 /// What an instruction does; the comment is its operands.
