@@ -48,9 +48,9 @@ pub enum RiscvAbi {
     /// Binary32 and binary64 in floating-point registers.
     #[default]
     Lp64d,
-    /// Of 32 bits, in integer registers.
+    /// 32 bits: floats in integer registers.
     Ilp32,
-    /// Of 32 bits, binary32 in floating-point registers.
+    /// 32 bits: binary32 in floating-point registers.
     Ilp32f,
 }
 
