@@ -79,8 +79,12 @@ pub(super) struct Words {
     pub unroll_alone: u64,
 }
 
-/// Tile of fourteen registers: six hold sums, four the weights and two the pixel's operands of a step, and two are pointers.
-const WORDS: [Words; 1] = [Words { registers: 14, tile: Tile { pixels: 3, vectors: 2 }, alone: 4, unroll: 2, unroll_alone: 4 }];
+/// Fourteen registers: six hold sums, four the weights and two the pixel's operands of a step, and two are pointers. Twenty-seven registers: twelve
+/// hold sums, six the operands of three pixels and two a channel's weights.
+const WORDS: [Words; 2] = [
+    Words { registers: 14, tile: Tile { pixels: 3, vectors: 2 }, alone: 4, unroll: 2, unroll_alone: 4 },
+    Words { registers: 27, tile: Tile { pixels: 3, vectors: 4 }, alone: 4, unroll: 2, unroll_alone: 4 },
+];
 
 /// The tiles of a machine of words, if products share more than two pixels and two channels have.
 pub(super) fn words(machine: &Machine) -> Option<&'static Words> {
@@ -90,9 +94,10 @@ pub(super) fn words(machine: &Machine) -> Option<&'static Words> {
 impl Words {
     /// The tile for rows of this width, beside the one that has two of all. `in_blocks` says that panels are those of more pixels.
     fn tile(&self, two: Tile, (width, outputs): (u64, u64), in_blocks: bool) -> Tile {
+        let most = outputs.max(NARROWEST).next_power_of_two();
         match width {
-            1 if !in_blocks => Tile { vectors: self.alone.min(outputs.max(NARROWEST).next_power_of_two()), ..two },
-            _ => Tile { pixels: self.tile.pixels.min(width), vectors: self.tile.vectors },
+            1 if !in_blocks => Tile { vectors: self.alone.min(most), ..two },
+            _ => Tile { pixels: self.tile.pixels.min(width), vectors: self.tile.vectors.min(most) },
         }
     }
 }

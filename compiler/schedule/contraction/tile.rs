@@ -271,9 +271,12 @@ impl Lowering<'_> {
                 *sum = self.product(b, x, w, *sum);
             };
             // Weights come first, and each pixel's operand just before its products. This takes the fewest registers if sums stay in place. If
-            // a register has a pixel's operands of several groups, the operands of all pixels stay, and weights are loaded one by one.
+            // a register has a pixel's operands of several groups, or a tile has fewer pixels than vectors, the operands of all pixels stay, and
+            // weights are loaded one by one.
             let machine = schedule.cx.machine;
-            if machine.sums_in_place && !names_elements(machine, schedule.form) || words(machine).is_some_and(|_| pixels > 1) {
+            if machine.sums_in_place && !names_elements(machine, schedule.form)
+                || words(machine).is_some_and(|_| vectors <= pixels && pixels > 1)
+            {
                 let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u, v * lanes)).collect();
                 let beside = at.beside.map(|(weights, width)| SegmentPlace { weights, width, ..at });
                 let mut pair = beside.map(|at| pairs::Weights::new(b, |b| self.weights_of(b, part, at, u, 0)));
