@@ -1,4 +1,4 @@
-//! Executed instructions of code for aarch64 and Cortex-M, held to the recorded ones: see `cargo xtask count`.
+//! Executed instructions of code for aarch64, Cortex-M and RISC-V, held to the recorded ones: see `cargo xtask count`.
 
 mod support;
 

@@ -15,6 +15,8 @@
 /* Counting begins at the first mark and ends at the second: see plugin.c. */
 #ifdef __thumb__
 #define MARK() __asm__ volatile(".inst.w 0xf3af8032" ::: "memory")
+#elif defined __riscv
+#define MARK() __asm__ volatile(".4byte 0x03200013" ::: "memory")
 #else
 #define MARK() __asm__ volatile("hint #50" ::: "memory")
 #endif

@@ -13,6 +13,8 @@ pub struct Machine {
     pub compiler: &'static str,
     /// Further arguments of that compiler.
     pub flags: &'static [&'static str],
+    /// A folder of the project with the system's calls and the linker script of programs, for a compiler whose C library knows no Linux.
+    pub system: Option<&'static str>,
     /// Takes the section out of objects by which linkers refuse one profile of the architecture beside another.
     pub without_profile: Option<&'static str>,
     /// The emulator of programs.
@@ -24,12 +26,13 @@ pub struct Machine {
 }
 
 /// All of them.
-pub static MACHINES: [Machine; 2] = [
+pub static MACHINES: [Machine; 3] = [
     Machine {
         target: Some("aarch64-linux-gnu"),
         record: "tests/counts/aarch64.txt",
         compiler: "aarch64-linux-gnu-gcc",
         flags: &[],
+        system: None,
         without_profile: None,
         emulator: "qemu-aarch64",
         plugin: None,
@@ -41,10 +44,22 @@ pub static MACHINES: [Machine; 2] = [
         record: "tests/counts/cortex-m.txt",
         compiler: "arm-linux-gnueabihf-gcc",
         flags: &["-mthumb"],
+        system: None,
         without_profile: Some("arm-linux-gnueabihf-objcopy"),
         emulator: "qemu-arm",
         plugin: Some("-DTHUMB"),
         levels: &[("cortex-m4f", "max"), ("cortex-m3", "max")],
+    },
+    Machine {
+        target: None,
+        record: "tests/counts/rv32.txt",
+        compiler: "riscv64-unknown-elf-gcc",
+        flags: &["-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs", "-nostartfiles"],
+        system: Some("tests/link/riscv32"),
+        without_profile: None,
+        emulator: "qemu-riscv32",
+        plugin: Some("-DRISCV"),
+        levels: &[("rv32imc", "rv32,f=false,d=false")],
     },
 ];
 

@@ -1,4 +1,4 @@
-//! `cargo xtask count`: the instructions that one call of a model executes on aarch64 and on Cortex-M, by class.
+//! `cargo xtask count`: the instructions that one call of a model executes on aarch64, Cortex-M and RISC-V, by class.
 //!
 //! Objects are linked with a C program that runs under an emulator of programs; a plugin counts between two marks. A count is exact, and the
 //! same on every computer, but it is not a time. Each of [`machines::MACHINES`] has a record with the counts of some models, with which later ones are compared.
@@ -188,7 +188,7 @@ mod tests {
         let parse = |words: &[&str]| Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         let options = parse(&["m.tflite", "--cpu", "aarch64+dotprod", "--peer", "l.so"]).expect("all is well");
         assert_eq!((options.models.len(), options.levels, options.peer.is_some()), (1, vec!["aarch64+dotprod"], true));
-        assert_eq!(parse(&[]).expect("all is well").levels.len(), 4);
+        assert_eq!(parse(&[]).expect("all is well").levels.len(), 5);
         for wrong in [&["--cpu", "x86-64-v3"][..], &["--cpu"], &["--fast"]] {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }

@@ -1,5 +1,5 @@
-/* A plugin of qemu-user that counts the A64 instructions that a program executes between two marks, by class; with THUMB those of Thumb-2. A mark
-   is `hint #50`, which does nothing. At the second one the counts are a line on standard error, in the order of the classes below.
+/* A plugin of qemu-user that counts the A64 instructions that a program executes between two marks, by class; with THUMB those of Thumb-2, and with
+   RISCV those of RISC-V. A mark is `hint #50` or `addi x0, x0, 50`, which do nothing. At the second one the counts are a line on standard error, in the order of the classes below.
 
    qemu's header is in no package of Debian, so what is used of it is declared here. PLUGIN_VERSION is the version of its interface. */
 #include <stdint.h>
@@ -27,8 +27,10 @@ EXPORTED int qemu_plugin_version = PLUGIN_VERSION;
 
 /* No register is read or written. */
 enum { NO_REGISTERS = 0 };
-#ifdef THUMB
+#if defined THUMB
 #define MARK 0xf3af8032u
+#elif defined RISCV
+#define MARK 0x03200013u
 #else
 #define MARK 0xd503265fu
 #endif
@@ -42,7 +44,7 @@ typedef struct {
 static counts total;
 static int counting;
 
-#ifdef THUMB
+#if defined THUMB
 
 /* The first halfword of a word is its upper one; instructions of one halfword have zeros there. */
 static enum class class_of(uint32_t word)
@@ -60,6 +62,24 @@ static enum class class_of(uint32_t word)
   if (((top & 0xfff0) == 0xfb00 || (top & 0xfff0) == 0xfb50) && (bits & 0xf000) != 0xf000) return FMLA; /* mla, smmla */
   if ((top & 0xffb0) == 0xeea0) return FMLA; /* vfma */
   return (top & 0xee00) == 0xee00 ? VECTOR : SCALAR;
+}
+
+#elif defined RISCV
+
+/* Products have a class of their own: none is added. Short instructions have other bits than 11 at the end. */
+static enum class class_of(uint32_t word)
+{
+  if ((word & 3) != 3) {
+    unsigned three = word >> 13 & 7;
+    if ((word & 3) == 1 || three == 0 || three == 4) return SCALAR;
+    return three >= 5 ? STORE : LOAD;
+  }
+  unsigned major = word & 0x7f;
+  if (major == 0x03 || major == 0x07) return LOAD;
+  if (major == 0x23 || major == 0x27) return STORE;
+  if (major == 0x33 && word >> 25 == 1) return DOT; /* mul, mulh, div */
+  if (major >= 0x43 && major <= 0x4f) return FMLA;
+  return major == 0x53 ? VECTOR : SCALAR;
 }
 
 #else

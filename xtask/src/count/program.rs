@@ -56,7 +56,8 @@ impl Counter {
         let text = call(&read(file("net.h"))?).ok_or("extents that are known only when the program runs")?;
         std::fs::write(file("call.c"), text).map_err(|error| format!("call.c: {error}"))?;
         let mut command = Command::new(machine.compiler);
-        command.args(machine.flags).args(["-std=c11", "-O1", "-static", "-I"]).arg(source("")).args([file("call.c"), file("net.o")]);
+        command.args(machine.flags).args(machine.system.iter().flat_map(|folder| system(folder)));
+        command.args(["-std=c11", "-O1", "-static", "-I"]).arg(source("")).args([file("call.c"), file("net.o")]);
         output(command.arg("-o").arg(file("call")))?;
         Ok(file("call"))
     }
@@ -89,6 +90,12 @@ impl Drop for Counter {
 /// The plugin of a machine in a folder.
 fn plugin(folder: &Path, machine: &Machine) -> PathBuf {
     folder.join(format!("{}.so", machine.emulator))
+}
+
+/// Arguments of a compiler that take the system's calls and the linker script of a folder of the project.
+fn system(folder: &str) -> [String; 3] {
+    let folder = root().join(folder).display().to_string();
+    [format!("-I{folder}"), format!("-T{folder}/program.ld"), format!("{folder}/linux.c")]
 }
 
 /// A file beside this one.
