@@ -5,7 +5,7 @@
 #   CMAKE_OSX_ARCHITECTURES                         on Apple systems
 #   ANDROID_ABI, CMAKE_ANDROID_ARCH_ABI             on Android
 #   CMAKE_C_COMPILER_TARGET, CMAKE_CXX_COMPILER_TARGET    the triple given to clang
-#   CMAKE_SYSTEM_NAME and CMAKE_SYSTEM_PROCESSOR    everywhere else
+#   CMAKE_SYSTEM_NAME and CMAKE_SYSTEM_PROCESSOR    everywhere else; for microcontrollers also -mcpu and -mfloat-abi of the flags
 # A machine that these do not tell, or that modelc has no code for, ends the configuration. The message names the variable.
 
 set(MODELC_TARGET "" CACHE STRING "Target of compiled models; empty: the machine that CMake compiles for")
@@ -85,8 +85,41 @@ function(_modelc_system_name out)
   set(${out} ${system} PARENT_SCOPE)
 endfunction()
 
+# The core of a microcontroller: the processor itself, or -mcpu of the flags. Empty for other processors.
+function(_modelc_core out)
+  string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" name)
+  get_directory_property(options COMPILE_OPTIONS)
+  set(flags "${CMAKE_C_FLAGS} ${CMAKE_CXX_FLAGS} ${options}")
+  set(core "")
+  if(name MATCHES "^cortex-m[0-9]")
+    set(core ${name})
+  elseif(NOT name MATCHES "^(|arm|thumb|armv[678]e?-?m.*)$")
+    # Another processor.
+  elseif(flags MATCHES "-mcpu=(cortex-m[^ ;]+)")
+    set(core ${CMAKE_MATCH_1})
+  elseif(name MATCHES "^armv7e-?m")
+    set(core cortex-m4)
+  elseif(name MATCHES "^armv7-?m")
+    set(core cortex-m3)
+  elseif(name MATCHES "^(arm|thumb)")
+    message(FATAL_ERROR "modelc: CMAKE_SYSTEM_PROCESSOR is `${CMAKE_SYSTEM_PROCESSOR}`, which does not tell the core. "
+      "Set it to the core, for example cortex-m4, or set MODELC_TARGET; `modelc targets` lists cores and boards.")
+  endif()
+  if(core STREQUAL "cortex-m4" AND flags MATCHES "-mfloat-abi=hard")
+    set(core cortex-m4f)
+  endif()
+  set(${out} "${core}" PARENT_SCOPE)
+endfunction()
+
 function(_modelc_system out)
   _modelc_system_name(system)
+  if(system STREQUAL "none-elf")
+    _modelc_core(core)
+    if(core)
+      set(${out} ${core} PARENT_SCOPE)
+      return()
+    endif()
+  endif()
   set(variable CMAKE_SYSTEM_PROCESSOR)
   foreach(language C CXX)
     # Visual Studio compiles for another processor than CMAKE_SYSTEM_PROCESSOR where -A says so.
