@@ -16,7 +16,7 @@ kernel @attention(query: input f32[16] align 4, key: input f32[64] align 4, valu
   %16: i64 = and 15, -8
   %19: i64 = signed_div 8, 4
   %21: i64 = mul %19, 4
-  for %22 in 0..%21 step 4 {
+  for each %22 in 0..%21 step 4 {
     %24: i64 = mul %22, 8
     %26: i64 = mul %22, 8
     %28: i64 = add %26, 8
@@ -63,7 +63,7 @@ kernel @attention(query: input f32[16] align 4, key: input f32[64] align 4, valu
     %70: f32 = mul %69, 0.5
     store scores[%22 + 19], %70
   }
-  for %71 in %21..8 step 1 {
+  for each %71 in %21..8 step 1 {
     %73: i64 = mul %71, 8
     %77: f32x8 = load query[0]
     %78: f32x8 = load query[8]
@@ -77,10 +77,10 @@ kernel @attention(query: input f32[16] align 4, key: input f32[64] align 4, valu
     %86: f32 = mul %85, 0.5
     store scores[%71 + 16], %86
   }
-  for %88 in 8..%16 step 1 {
+  for each %88 in 8..%16 step 1 {
     store scores[%88], -inf
   }
-  for %89 in 8..%16 step 1 {
+  for each %89 in 8..%16 step 1 {
     store scores[%89 + 16], -inf
   }
   %96: f32x8 = for %92 in 0..%16 step 8 carry %93 = -inf {

@@ -13,7 +13,7 @@ method "main" = @main {
 ;! ---
 ; cortex-m4f: depthwise, products of 16-bit pairs, 2 channels at a time, staged rows
 kernel @depthwise_3x3_i8(input: input i8[24] align 1, weights: input i8[20] align 64, ring: scratch i16[52] align 64, output0: output i32[24] align 4) {
-  for %4 in 0..52 step 2 {
+  for each %4 in 0..52 step 2 {
     store ring[%4], 0: i16x2
   }
   %124: i64 = for %10 in 0..3 step 1 carry %11 = 0 {
@@ -50,7 +50,7 @@ kernel @depthwise_3x3_i8(input: input i8[24] align 1, weights: input i8[20] alig
     %54: i64 = signed_rem %52, 3
     %56: i64 = mul %54, 12
     %59: i64 = mul %10, 4
-    for %67 in 0..4 step 2 {
+    for each %67 in 0..4 step 2 {
       %69: i64 = mul %67, 2
       %70: i64 = add %44, %69
       %71: i64 = add %50, %69

@@ -13,7 +13,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v4: depthwise, products of bytes in fours, 2x4 pixels x 16 channels at a time, paired rows
 kernel @depthwise_3x3_i8(input: input i8[192] align 1, weights: input i8[384] align 64, initial: input i32[16] align 64, ring: scratch i8[448] align 64, output0: output i32[192] align 4) {
-  for %3 in 0..448 step 64 {
+  for each %3 in 0..448 step 64 {
     store ring[%3], -128: i8x64
   }
   %222: i64 = for %10 in 0..2 step 1 carry %11 = 0 {

@@ -13,7 +13,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v3: depthwise, products of floats, 8 channels at a time, staged rows
 kernel @depthwise_3x3_f32(input: input f32[96] align 4, weights: input f32[72] align 64, ring: scratch f32[160] align 64, output0: output f32[96] align 4) {
-  for %4 in 0..160 step 8 {
+  for each %4 in 0..160 step 8 {
     store ring[%4], 0.0: f32x8
   }
   %166: i64 = for %10 in 0..3 step 1 carry %11 = 0 {

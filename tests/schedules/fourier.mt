@@ -77,7 +77,7 @@ kernel @rfft(input: input f32[16] align 4, output: output f32[18] align 4, plane
   store planes[8], %62
   %63: f32 = load planes[16]
   store planes[24], %63
-  for %67 in 0..8 step 4 {
+  for each %67 in 0..8 step 4 {
     %68: f32x4 = load planes[%67]
     %69: f32x4 = load planes[%67 + 16]
     %71: i64 = sub 5, %67

@@ -13,7 +13,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v3: products of 16-bit pairs, 4 pixels x 8 channels at a time, unrolled 5 times, staged sections
 kernel @conv_1x5_i8(input: input i8[2400] align 1, weights: input i8[160] align 64, ring: scratch i16[48] align 64, output0: output i32[4800] align 4) {
-  for %4 in 0..48 step 16 {
+  for each %4 in 0..48 step 16 {
     store ring[%4], 0: i16x16
   }
   %168: i64 = for %14 in 0..150 step 1 carry %15 = 0 {

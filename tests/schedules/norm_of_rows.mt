@@ -107,7 +107,7 @@ kernel @rows(operand0: input f32[200] align 4, operand0.2: input f32[200] align 
   %108: f32x16 = splat %92
   %110: f32x16 = splat %50
   %111: f32x16 = splat %106
-  for %115 in 0..96 step 16 {
+  for each %115 in 0..96 step 16 {
     %116: f32x16 = load operand0.3[%115]
     %117: f32x16 = sub %116, %107
     %118: f32x16 = abs %117

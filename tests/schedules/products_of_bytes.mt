@@ -16,7 +16,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v2: products of 16-bit pairs, 2 pixels x 8 channels at a time, unrolled 4 times, staged rows
 kernel @matmul_i8(input: input i8[16] align 1, weights: input i8[64] align 64, ring: scratch i16[32] align 64, output0: output i32[16] align 4) {
-  for %4 in 0..32 step 8 {
+  for each %4 in 0..32 step 8 {
     store ring[%4], 0: i16x8
   }
   %89: i64 = for %14 in 0..1 step 1 carry %15 = 0 {
@@ -156,7 +156,7 @@ kernel @matmul_i8(input: input i8[16] align 1, weights: input i8[64] align 64, i
       }
     }
     %28: i64 = mul %9, 2
-    for %32 in 0..8 step 2 {
+    for each %32 in 0..8 step 2 {
       %38: i64 = mul %32, 8
       %43: i32 = load initial[%32]
       %44: i32 = load initial[%32 + 1]

@@ -12,10 +12,10 @@ method "main" = @main {
 ;! ---
 ; vulkan1.1: products of floats, 1 pixels x 4 channels at a time, unrolled 8 times, filled panels
 kernel @matmul_f32(input: input f32[32] align 4, weights: input f32[128] align 4, panel: scratch f32[128] align 64, output0: output f32[64] align 4) {
-  for %6 in 0..16 step 4 {
+  for each %6 in 0..16 step 4 {
     %11: i64 = mul %6, 8
     %14: i64 = mul %6, 8
-    for %22 in 0..8 step 4 {
+    for each %22 in 0..8 step 4 {
       %24: i64 = mul %22, 4
       %25: i64 = add %14, %22
       %26: i64 = add %11, %24
@@ -37,12 +37,12 @@ kernel @matmul_f32(input: input f32[32] align 4, weights: input f32[128] align 4
       store panel[%26 + 12], %38
     }
   }
-  for %46 in 0..1 step 1 {
+  for each %46 in 0..1 step 1 {
     %49: i64 = mul %46, 32
     %51: i64 = mul %46, 4
-    for %55 in 0..16 step 4 {
+    for each %55 in 0..16 step 4 {
       %63: i64 = mul %55, 8
-      for %68 in 0..4 step 1 {
+      for each %68 in 0..4 step 1 {
         %70: i64 = mul %68, 8
         %71: i64 = add %51, %68
         %73: i64 = add %49, %70

@@ -26,7 +26,7 @@ kernel @scatter(target: input f32[80] align 4, indices: input i32[3] align 4, up
   %16: i32 = horizontal_max %15
   %18: mask = not_equal %16, 0
   fail_if %18, -12
-  for %22 in 0..80 step 8 {
+  for each %22 in 0..80 step 8 {
     %23: f32x8 = load target[%22]
     store output[%22], %23
   }

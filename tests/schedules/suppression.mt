@@ -21,7 +21,7 @@ kernel @non_max_suppression(lane_numbers: input i32[8] align 4, boxes: input f32
   %2: f32x8 = load_splat threshold[0]
   %3: f32x8 = load_splat sigma[0]
   %4: i32x8 = load lane_numbers[0]
-  for %7 in 0..8 step 1 {
+  for each %7 in 0..8 step 1 {
     %9: i64 = mul %7, 4
     %10: f32 = load boxes[%9]
     %11: f32 = load boxes[%9 + 1]
@@ -40,7 +40,7 @@ kernel @non_max_suppression(lane_numbers: input i32[8] align 4, boxes: input f32
     %20: f32 = mul %16, %19
     store columns[%7 + 32], %20
   }
-  for %27 in 0..8 step 1 {
+  for each %27 in 0..8 step 1 {
     %28: f32 = load scores[%27]
     store columns[%27 + 40], %28
   }
@@ -192,7 +192,7 @@ kernel @non_max_suppression(lane_numbers: input i32[8] align 4, boxes: input f32
     %215: mask = and %55, %214
     yield %215, %210, %211, %212
   }
-  for %222 in %216..3 step 1 {
+  for each %222 in %216..3 step 1 {
     store positions[%222], 0
     store chosen_scores[%222], 0.0
   }

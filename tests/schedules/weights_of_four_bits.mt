@@ -15,7 +15,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v4: products of bytes in fours, weights in blocks of 8, 1 rows x 8 columns at a time
 kernel @matmul_i4(input: input i8[16] align 1, weights: input i8[64] align 64, scales: input i16[16] align 64, first: scratch i32[2] align 64, output0: output f32[8] align 4) {
-  for %5 in 0..2 step 1 {
+  for each %5 in 0..2 step 1 {
     %7: i64 = mul %5, 8
     %16: i32x2 = for %11 in 0..8 step 8 carry %12 = 0 {
       %13: i64 = add %7, %11

@@ -13,7 +13,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v3: products of 16-bit pairs, 4 pixels x 4 channels at a time, unrolled 3 times, staged rows
 kernel @conv_3x3_i8(input: input i8[32] align 1, weights: input i8[72] align 64, ring: scratch i16[52] align 64, output0: output i32[64] align 4) {
-  for %5 in 0..48 step 16 {
+  for each %5 in 0..48 step 16 {
     store ring[%5], 0: i16x16
   }
   store ring[48], 0: i16x16 active 4
