@@ -115,6 +115,8 @@ pub struct Machine {
     pub dot: DotProduct,
     /// `true` if [`Self::dot`] of bytes is one instruction.
     pub byte_fours: bool,
+    /// `true` if one instruction multiplies two rows of eight bytes by two others, and adds to four sums.
+    pub byte_squares: bool,
     /// `true` if one instruction adds products of signed bytes in 16 bits, and another one adds neighbouring 16-bit sums to 32-bit sums.
     pub adds_in_16_bits: bool,
     /// `true` if one instruction adds products of unsigned and signed bytes in pairs to 16 bits.
@@ -219,6 +221,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         fma: true,
         dot: DotProduct::Signed16,
         byte_fours: false,
+        byte_squares: false,
         adds_in_16_bits: false,
         byte_pairs: false,
         word_pairs: false,
@@ -251,6 +254,7 @@ const X86_64_V3: Machine = Machine {
     fma: true,
     dot: DotProduct::Signed16,
     byte_fours: false,
+    byte_squares: false,
     adds_in_16_bits: false,
     byte_pairs: true,
     word_pairs: true,
@@ -284,6 +288,9 @@ const AARCH64: Machine = Machine {
     ..cranelift(Isa::Aarch64, "aarch64")
 };
 
+/// Armv8.2-A with products of four bytes.
+const DOTPROD: Machine = Machine { level: "aarch64+dotprod", byte_fours: true, ..AARCH64 };
+
 /// All machines, the default level of each instruction set first.
 pub const MACHINES: &[Machine] = &[
     X86_64_V3,
@@ -304,7 +311,8 @@ pub const MACHINES: &[Machine] = &[
         ..X86_64_V3
     },
     AARCH64,
-    Machine { level: "aarch64+dotprod", byte_fours: true, ..AARCH64 },
+    DOTPROD,
+    Machine { level: "aarch64+i8mm", byte_squares: true, ..DOTPROD },
     Machine { registers: Registers::Words(32), vector_bits: 32, interleaved_bytes: 4, ..cranelift(Isa::Riscv64, "riscv64") },
     // Registers may be longer than 128 bits. Code uses only these lanes, and no instruction depends on further ones.
     cranelift(Isa::Riscv64, "rv64gcv"),

@@ -229,13 +229,13 @@ const LEVEL_SPELLINGS: &[(&[&str], &str)] = &[
 ];
 
 /// Returns the machines of an object's CPU levels, in `init`'s order of preference. `names` is a list with commas, of names for [`level`]. The
-/// default on x86-64 is every level, because the object can query the CPU there.
+/// default is every level where the object can ask the CPU (x86-64), or its header the operating system (aarch64).
 ///
 /// # Errors
 /// The errors of [`level`].
 pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static Machine>, Diagnostic> {
     let mut machines: Vec<&Machine> = match names {
-        None if target.isa == Isa::X86_64 => target.machines().collect(),
+        None if target.isa == Isa::X86_64 || target.asks_system_for_features() => target.machines().collect(),
         None => vec![target.default_machine()],
         Some(names) => names.split(',').map(|name| level(target, Some(name.trim()))).collect::<Result<_, _>>()?,
     };
@@ -303,6 +303,11 @@ pub const FEATURES: &[(&str, u64)] = &[
     ("MODELC_CPU_X86_64_V4", X86_64_V4),
     ("MODELC_CPU_AVX512_VNNI", AVX512_VNNI),
     ("MODELC_CPU_ARM_DOTPROD", ARM_DOTPROD),
+    ("MODELC_CPU_ARM_FP16", ARM_FP16),
+    ("MODELC_CPU_ARM_I8MM", ARM_I8MM),
+    ("MODELC_CPU_ARM_BF16", ARM_BF16),
+    ("MODELC_CPU_ARM_SME2", ARM_SME2),
+    ("MODELC_CPU_ARM_IN_ORDER", ARM_IN_ORDER),
     ("MODELC_CPU_RISCV_V", RISCV_V),
 ];
 /// x86-64-v2 as the psABI defines it.
@@ -315,6 +320,16 @@ pub const X86_64_V4: u64 = 4;
 pub const AVX512_VNNI: u64 = 8;
 /// FEAT_DotProd of Armv8.2.
 pub const ARM_DOTPROD: u64 = 256;
+/// FEAT_FP16: arithmetic of binary16.
+pub const ARM_FP16: u64 = 512;
+/// FEAT_I8MM: products of matrices of bytes.
+pub const ARM_I8MM: u64 = 1024;
+/// FEAT_BF16.
+pub const ARM_BF16: u64 = 2048;
+/// FEAT_SME2.
+pub const ARM_SME2: u64 = 4096;
+/// A core that issues instructions in order. Only the caller can know it.
+pub const ARM_IN_ORDER: u64 = 8192;
 /// The V extension of RISC-V.
 pub const RISCV_V: u64 = 65536;
 
@@ -325,6 +340,7 @@ pub fn required_features(machine: &Machine) -> u64 {
         "x86-64-v3" => X86_64_V2 | X86_64_V3,
         "x86-64-v4" => X86_64_V2 | X86_64_V3 | X86_64_V4 | AVX512_VNNI,
         "aarch64+dotprod" => ARM_DOTPROD,
+        "aarch64+i8mm" => ARM_DOTPROD | ARM_I8MM,
         "rv64gcv" => RISCV_V,
         _ => 0,
     }
@@ -368,7 +384,9 @@ pub fn host_features() -> u64 {
 /// Returns the feature bits of this computer.
 #[cfg(target_arch = "aarch64")]
 pub fn host_features() -> u64 {
-    if std::arch::is_aarch64_feature_detected!("dotprod") { ARM_DOTPROD } else { 0 }
+    use std::arch::is_aarch64_feature_detected as has;
+    let found = [(has!("dotprod"), ARM_DOTPROD), (has!("fp16"), ARM_FP16), (has!("i8mm"), ARM_I8MM), (has!("bf16"), ARM_BF16)];
+    found.into_iter().filter(|(has, _)| *has).map(|(_, bit)| bit).sum()
 }
 
 /// Returns the feature bits of this computer.
@@ -474,7 +492,9 @@ mod tests {
         assert_eq!(names("x86_64", Some("x86-64-v2, x86-64-v3,x86-64-v2")), ["x86-64-v3", "x86-64-v2"]);
         assert_eq!(names("x86_64", Some("x86-64-v2,x86-64-v3,x86-64-v4")), ["x86-64-v4", "x86-64-v3", "x86-64-v2"]);
         assert_eq!(names("x86_64", None), ["x86-64-v4", "x86-64-v3", "x86-64-v2"]);
-        assert_eq!(names("aarch64", None), ["aarch64"]);
+        assert_eq!(names("aarch64", None), ["aarch64+i8mm", "aarch64+dotprod", "aarch64"]);
+        assert_eq!(names("aarch64-apple-ios", None).len(), 3);
+        assert_eq!(names("aarch64-none-elf", None), ["aarch64"]);
         assert_eq!(names("aarch64", Some("aarch64,aarch64+dotprod")), ["aarch64+dotprod", "aarch64"]);
         assert_eq!(names("riscv64", Some("rv64gc,rv64gcv_zvl256b,rv64gcv")), ["rv64gcv", "riscv64"]);
         assert_eq!(levels(super::target("x86_64").unwrap(), Some("x86-64-v2,")).unwrap_err().code, codes::UNKNOWN_LEVEL);

@@ -40,10 +40,15 @@ const AARCH64: Tools = Tools {
     target: "aarch64-linux-gnu",
     compiler: "aarch64-linux-gnu-gcc",
     emulator: Some("qemu-aarch64"),
+    level: Some("aarch64"),
     processor: Some("cortex-a53"),
     ..HERE
 };
 const AARCH64_DOTPROD: Tools = Tools { level: Some("aarch64+dotprod"), processor: Some("cortex-a76"), ..AARCH64 };
+/// No processor of the emulator has these products and no later extensions, which are switched off.
+const AARCH64_I8MM: Tools = Tools { level: Some("aarch64+i8mm"), processor: Some("max,sve=off,sme=off"), ..AARCH64 };
+/// All levels in an object; the header finds the processor's features.
+const AARCH64_LEVELS: Tools = Tools { level: None, ..AARCH64 };
 const RISCV64: Tools = Tools { target: "riscv64-linux-gnu", compiler: "riscv64-linux-gnu-gcc", emulator: Some("qemu-riscv64"), ..HERE };
 /// Vector registers with twice the length that the level requires.
 const RISCV64_VECTORS: Tools = Tools { level: Some("rv64gcv"), processor: Some("rv64,v=true,vlen=256"), ..RISCV64 };
@@ -121,10 +126,21 @@ fn aarch64_dot_products_answer_as_recorded() {
     check_sample(AARCH64_DOTPROD);
 }
 
+fn aarch64_products_of_matrices_answer_as_recorded() {
+    check_sample(AARCH64_I8MM);
+}
+
+/// Objects with all levels on a processor of each: the best level runs, on weights that all of them read.
+fn aarch64_objects_of_all_levels_answer_as_recorded() {
+    for tools in [AARCH64, AARCH64_DOTPROD, AARCH64_I8MM] {
+        check_sample(Tools { level: None, ..tools });
+    }
+}
+
 fn aarch64_objects_of_unsigned_bytes_answer_as_recorded() {
     let models = models("tflite", |name| UNSIGNED.contains(&name));
     harness::at_least(models.len(), UNSIGNED.len(), "models of unsigned bytes");
-    for tools in [AARCH64, AARCH64_DOTPROD] {
+    for tools in [AARCH64, AARCH64_DOTPROD, AARCH64_I8MM, AARCH64_LEVELS] {
         let refused = check_all(&models, 1, tools);
         assert!(refused.is_empty(), "{refused:#?}");
     }
@@ -194,6 +210,10 @@ fn aarch64_objects_of_single_operators_answer_as_recorded() {
 
 fn aarch64_dot_products_of_single_operators_answer_as_recorded() {
     check_operators(AARCH64_DOTPROD);
+}
+
+fn aarch64_products_of_matrices_of_single_operators_answer_as_recorded() {
+    check_operators(AARCH64_I8MM);
 }
 
 fn cortex_m4f_objects_of_single_operators_answer_as_recorded() {
@@ -529,6 +549,8 @@ fn main() -> std::process::ExitCode {
         ),
         ("aarch64_objects_answer_as_recorded", Needs::Corpus("tflite"), aarch64_objects_answer_as_recorded),
         ("aarch64_dot_products_answer_as_recorded", Needs::Corpus("tflite"), aarch64_dot_products_answer_as_recorded),
+        ("aarch64_products_of_matrices_answer_as_recorded", Needs::Corpus("tflite"), aarch64_products_of_matrices_answer_as_recorded),
+        ("aarch64_objects_of_all_levels_answer_as_recorded", Needs::Corpus("tflite"), aarch64_objects_of_all_levels_answer_as_recorded),
         (
             "aarch64_objects_of_unsigned_bytes_answer_as_recorded",
             Needs::Corpus("tflite"),
@@ -569,6 +591,11 @@ fn main() -> std::process::ExitCode {
             "aarch64_dot_products_of_single_operators_answer_as_recorded",
             Needs::Corpus("tflite_ops"),
             aarch64_dot_products_of_single_operators_answer_as_recorded,
+        ),
+        (
+            "aarch64_products_of_matrices_of_single_operators_answer_as_recorded",
+            Needs::Corpus("tflite_ops"),
+            aarch64_products_of_matrices_of_single_operators_answer_as_recorded,
         ),
         (
             "riscv64_objects_of_single_operators_answer_as_recorded",

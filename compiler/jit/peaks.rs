@@ -37,7 +37,8 @@ const TIME: Duration = Duration::from_millis(20);
 /// Diagnostics if this computer cannot run code for the machine.
 pub fn measure(machine: &Machine) -> Result<Peaks, Diagnostics> {
     let lanes = machine.lanes(4);
-    let (operation, group) = match machine.dot {
+    let (operation, products) = match machine.dot {
+        DotProduct::Signed8 if machine.byte_squares => (DotOp::SignedSquares, 8),
         DotProduct::UnsignedSigned8 => (DotOp::UnsignedSigned8, 4),
         DotProduct::Signed8 => (DotOp::Signed8, 4),
         DotProduct::Signed16 => (DotOp::Signed16, 2),
@@ -45,7 +46,7 @@ pub fn measure(machine: &Machine) -> Result<Peaks, Diagnostics> {
     let copied = (machine.l2_bytes / 4).next_multiple_of(1 << 10);
     let kernels = vec![
         float_kernel(machine, lanes),
-        dot_kernel(operation, lanes, group),
+        dot_kernel(operation, lanes),
         copy_kernel(machine, copied / 4),
         read_kernel(machine, READ_BYTES / 4),
     ];
@@ -59,7 +60,7 @@ pub fn measure(machine: &Machine) -> Result<Peaks, Diagnostics> {
     let rounds = ROUNDS as f64 * CHAINS as f64 * f64::from(lanes);
     Ok(Peaks {
         float: rate(0, rounds)?,
-        integer: rate(1, rounds * f64::from(group))?,
+        integer: rate(1, rounds * f64::from(products))?,
         copy_bytes: rate(2, 2.0 * copied as f64)?,
         read_bytes: rate(3, READ_BYTES as f64)?,
     })
@@ -140,9 +141,8 @@ fn float_kernel(machine: &Machine, lanes: u16) -> Kernel {
     })
 }
 
-fn dot_kernel(operation: DotOp, lanes: u16, group: u16) -> Kernel {
-    let lane = if group == 4 { Lane::I8 } else { Lane::I16 };
-    let factor = Type::vector(lane, lanes * group);
+fn dot_kernel(operation: DotOp, lanes: u16) -> Kernel {
+    let factor = operation.operand_type(lanes);
     chains("peak_dot", Type::vector(Lane::I32, lanes), factor, |b, sum, factor| b.dot(operation, sum, factor, factor))
 }
 

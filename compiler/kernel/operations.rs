@@ -172,6 +172,11 @@ pub enum DotOp {
     Signed16,
     /// a: unsigned i8×2N, b: signed i8×2N, and acc has lanes of 16 bits. The two products of a lane are added first, saturating.
     UnsignedSigned8To16,
+    /// a and b: signed i8×4N. Four lanes of acc and 16 bytes of each factor are a square: its lane 2i + j takes the products of the eight bytes i
+    /// of a with the eight bytes j of b.
+    SignedSquares,
+    /// As [`Self::SignedSquares`], with unsigned a.
+    UnsignedSignedSquares,
 }
 
 impl DotOp {
@@ -190,17 +195,22 @@ impl DotOp {
         if matches!(self, Self::UnsignedSigned8To16) { Lane::I16 } else { Lane::I32 }
     }
 
-    /// Returns the number of products in a sum.
+    /// Returns the lanes of a factor for each sum: the number of its products, or half of it in squares.
     pub const fn group(self) -> u16 {
         match self {
-            Self::UnsignedSigned8 | Self::Signed8 => 4,
+            Self::UnsignedSigned8 | Self::Signed8 | Self::SignedSquares | Self::UnsignedSignedSquares => 4,
             Self::Signed16 | Self::UnsignedSigned8To16 => 2,
         }
     }
 
     /// Tests whether `a` is unsigned.
     pub const fn has_unsigned_factor(self) -> bool {
-        matches!(self, Self::UnsignedSigned8 | Self::UnsignedSigned8To16)
+        matches!(self, Self::UnsignedSigned8 | Self::UnsignedSigned8To16 | Self::UnsignedSignedSquares)
+    }
+
+    /// Tests whether sums are in squares of two by two.
+    pub const fn is_of_squares(self) -> bool {
+        matches!(self, Self::SignedSquares | Self::UnsignedSignedSquares)
     }
 }
 

@@ -13,6 +13,9 @@ pub const CORES: &[(&[&str], &str)] = &[
             "cortex-a57",
             "cortex-a510",
             "cortex-a520",
+            "cortex-a710",
+            "cortex-a715",
+            "cortex-a720",
             "cortex-a65",
             "cortex-a72",
             "cortex-a73",
@@ -97,7 +100,48 @@ const LEVELS: &[(&[&str], &str)] = &[
         "x86-64-v4",
     ),
     (&["neon", "armv8", "armv8-a", "arm64", "asimd", "simd"], "aarch64"),
-    (&["dotprod", "sdot", "armv8.2-a", "armv8.2-a+dotprod", "cortex-a55", "cortex-a76", "neoverse-n1"], "aarch64+dotprod"),
+    (
+        &[
+            "dotprod",
+            "sdot",
+            "armv8.2-a",
+            "armv8.2-a+dotprod",
+            "armv8.4-a",
+            "cortex-a55",
+            "cortex-a75",
+            "cortex-a76",
+            "cortex-a77",
+            "cortex-a78",
+            "cortex-x1",
+            "neoverse-n1",
+            "apple-m1",
+        ],
+        "aarch64+dotprod",
+    ),
+    (
+        &[
+            "i8mm",
+            "smmla",
+            "armv8.6-a",
+            "armv8.2-a+i8mm",
+            "armv9-a",
+            "cortex-a510",
+            "cortex-a520",
+            "cortex-a710",
+            "cortex-a715",
+            "cortex-a720",
+            "cortex-x2",
+            "cortex-x3",
+            "cortex-x4",
+            "neoverse-n2",
+            "neoverse-v1",
+            "neoverse-v2",
+            "apple-m2",
+            "apple-m3",
+            "apple-m4",
+        ],
+        "aarch64+i8mm",
+    ),
     (&["v", "rvv", "rvv1.0", "riscv-v"], "rv64gcv"),
 ];
 
@@ -158,5 +202,6 @@ mod tests {
             [level_meant("avx2"), level_meant("AVX512"), level_meant("neon"), level_meant("x")],
             [Some("x86-64-v3"), Some("x86-64-v4"), Some("aarch64"), None]
         );
+        assert_eq!([level_meant("cortex-a78"), level_meant("Neoverse-N2")], [Some("aarch64+dotprod"), Some("aarch64+i8mm")]);
     }
 }

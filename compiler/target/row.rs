@@ -66,7 +66,7 @@ pub(super) const fn row(name: &'static str, isa: Isa, platform: Platform, aliase
     };
     let levels: &[&str] = match isa {
         Isa::X86_64 => &["x86-64-v3", "x86-64-v2", "x86-64-v4"],
-        Isa::Aarch64 => &["aarch64", "aarch64+dotprod"],
+        Isa::Aarch64 => &["aarch64", "aarch64+dotprod", "aarch64+i8mm"],
         Isa::Riscv64 => &["riscv64", "rv64gcv"],
         // Each architecture of microcontrollers has separate levels.
         Isa::Thumb | Isa::Riscv32 => &[],
@@ -81,6 +81,11 @@ impl Target {
     /// Never; a test parses every name.
     pub fn triple(&self) -> Triple {
         self.name.parse().expect("names of targets are triples")
+    }
+
+    /// Tests whether the header finds the CPU's features with functions of the operating system, because no instruction may ask the CPU.
+    pub fn asks_system_for_features(&self) -> bool {
+        self.isa == Isa::Aarch64 && self.platform != Platform::None
     }
 
     /// Returns the machines of the CPU levels, the default first.

@@ -29,6 +29,9 @@ impl Lowering<'_> {
 
     /// Computes dot products, added to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        if op.is_of_squares() && !self.set.matrix {
+            return self.unsupported("products in squares on this CPU level");
+        }
         let is = |value: Value, number: u64| self.constants.get(&value) == Some(&number);
         // Products with ones are sums of neighbouring lanes.
         let (begins, ones) = (is(accumulator, 0), is(b, 1));
@@ -37,6 +40,9 @@ impl Lowering<'_> {
             let (sum, x, y) = (sums.parts[i], a.parts[i], b.parts[i]);
             match op {
                 DotOp::Signed8 if self.set.dot_product => self.dot_signed(sum, x, y),
+                DotOp::SignedSquares => self.tied(&rows::SMMLA, Size::B, sum, x, y),
+                DotOp::UnsignedSignedSquares => self.tied(&rows::USMMLA, Size::B, sum, x, y),
+                DotOp::UnsignedSigned8 if self.set.matrix => self.tied(&rows::USDOT, Size::B, sum, x, y),
                 DotOp::UnsignedSigned8 if self.set.dot_product => {
                     // x with flipped sign bits changes each product by 128·y. A second dot product subtracts that.
                     let sign = self.number(1, 0x80);

@@ -19,6 +19,8 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Neon>;
 pub(super) struct Neon {
     /// `true` if the machine has dot products of four bytes.
     pub dot_product: bool,
+    /// `true` if it has products of matrices of bytes.
+    pub matrix: bool,
     /// Masks whose integer form is only subtracted, by the value of the integer form.
     pub subtracted_masks: FxHashMap<Value, Value>,
     /// Patterns of a sum and limits that end in a narrowing to bytes, by the narrowed value.
@@ -38,6 +40,7 @@ impl Neon {
     pub fn new(kernel: &Kernel, machine: &Machine) -> Self {
         Self {
             dot_product: machine.byte_fours,
+            matrix: machine.byte_squares,
             subtracted_masks: subtracted_masks(kernel),
             narrowed_sums: narrowed_sums(kernel),
             numbers: FxHashMap::default(),

@@ -100,6 +100,8 @@ pub(super) enum Feature {
     Base,
     /// Dot products of four bytes.
     DotProduct,
+    /// Products of matrices of bytes.
+    Matrix,
 }
 
 /// An instruction.
@@ -147,6 +149,11 @@ const fn row(name: &'static str, word: u32, sized: Sized, sizes: [Size; 2], slot
 /// Marks the result register as also read.
 const fn reading(row: Row) -> Row {
     Row { reads_result: true, ..row }
+}
+
+/// Marks an instruction of the extension for matrices of bytes, which adds to its result register.
+const fn matrix(row: Row) -> Row {
+    Row { feature: Feature::Matrix, ..reading(row) }
 }
 
 const ALL_SIZES: [Size; 2] = [Size::B, Size::D];
@@ -326,6 +333,9 @@ pub(super) const SDOT_ELEMENT: Row = Row {
     feature: Feature::DotProduct,
     ..reading(row("sdot", 0x4F80_E000, Sized::Fixed, [Size::S, Size::S], &[V(D), V(N), V(M), Slot::Number(Number::Element)]))
 };
+pub(super) const USDOT: Row = matrix(row("usdot", 0x4E80_9C00, Sized::Fixed, ALL_SIZES, V_V_V));
+pub(super) const SMMLA: Row = matrix(row("smmla", 0x4E80_A400, Sized::Fixed, ALL_SIZES, V_V_V));
+pub(super) const USMMLA: Row = matrix(row("usmmla", 0x4E80_AC00, Sized::Fixed, ALL_SIZES, V_V_V));
 pub(super) const FMLA_ELEMENT: Row =
     reading(row("fmla", 0x4F80_1000, Sized::Float, FLOATS, &[V(D), V(N), V(M), Slot::Number(Number::Element)]));
 pub(super) const FMUL_ELEMENT: Row = row("fmul", 0x4F80_9000, Sized::Float, FLOATS, &[V(D), V(N), V(M), Slot::Number(Number::Element)]);
@@ -461,6 +471,9 @@ pub(super) const EVERY: &[&Row] = &[
     &SMOV,
     &SDOT,
     &SDOT_ELEMENT,
+    &USDOT,
+    &SMMLA,
+    &USMMLA,
     &FMLA_ELEMENT,
     &FMUL_ELEMENT,
     &FMOV_TO_D,

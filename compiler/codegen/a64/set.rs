@@ -29,12 +29,21 @@ const CONDITIONAL_JUMP: [Reach; 2] =
 /// The instruction set of one CPU level.
 pub(super) struct Arm64 {
     dot_product: bool,
+    matrix: bool,
 }
 
 impl Arm64 {
     /// Makes the instruction set of a machine.
     pub fn new(machine: &Machine) -> Self {
-        Self { dot_product: machine.byte_fours }
+        Self { dot_product: machine.byte_fours, matrix: machine.byte_squares }
+    }
+
+    fn has(&self, feature: Feature) -> bool {
+        match feature {
+            Feature::Base => true,
+            Feature::DotProduct => self.dot_product,
+            Feature::Matrix => self.matrix,
+        }
     }
 
     fn copy(from: PReg, to: PReg, code: &mut Assembler) {
@@ -96,8 +105,7 @@ impl InstructionSet for Arm64 {
 
     fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {
         if let Op::Row(row, _) = inst.op
-            && row.feature == Feature::DotProduct
-            && !self.dot_product
+            && !self.has(row.feature)
         {
             return Err(format!("{}, which this level does not have", row.name));
         }

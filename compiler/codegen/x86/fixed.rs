@@ -137,6 +137,9 @@ impl Lowering<'_> {
 
     /// Computes dot products, added to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        if op.is_of_squares() {
+            return self.unsupported("products in squares on this CPU level");
+        }
         let (sums, a, b) = (self.vector(accumulator)?, self.vector(a)?, self.vector(b)?);
         let length = sums.length();
         let in_place = self.adds_in_place(accumulator);

@@ -310,6 +310,11 @@ fn dot_products_know_signs() {
     assert_eq!(wide::dot(DotOp::UnsignedSigned8, &[1], &[0xff, 1, 0, 0], &[0x80, 0xff, 5, 5]), [u64::from((1 - 255 * 128 - 1) as u32)]);
     assert_eq!(wide::dot(DotOp::Signed8, &[0], &[0xff, 1, 0, 0], &[0x80, 0xff, 5, 5]), [127]);
     assert_eq!(wide::dot(DotOp::Signed16, &[0], &[0x8000, 0x8000], &[0x8000, 0x8000]), [0x8000_0000]);
+    let (rows, columns): (Vec<u64>, Vec<u64>) =
+        ((0..16).map(|i| if i < 8 { 0xff } else { 1 }).collect(), (0..16).map(|i| 1 + i / 8).collect());
+    let number = |n: i32| u64::from(n as u32);
+    assert_eq!(wide::dot(DotOp::SignedSquares, &[100; 4], &rows, &columns), [92, 84, 108, 116]);
+    assert_eq!(wide::dot(DotOp::UnsignedSignedSquares, &[0; 4], &rows, &columns), [8 * 255, 16 * 255, 8, 16].map(number));
     assert_eq!(wide::dot(DotOp::UnsignedSigned8To16, &[0xffff, 2], &[0xff, 0xff, 3, 4], &[0x80, 0x80, 0xff, 5]), [0x7fff, 19]);
 }
 

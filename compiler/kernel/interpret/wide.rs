@@ -31,6 +31,9 @@ pub fn rounding_divide_by_power_of_two(a: u64, b: u64) -> u64 {
 
 /// Adds dot products of groups of lanes to accumulators, with wrapping.
 pub fn dot(op: DotOp, accumulator: &[u64], a: &[u64], b: &[u64]) -> Vec<u64> {
+    if op.is_of_squares() {
+        return squares(op, accumulator, a, b);
+    }
     let group = a.len() / accumulator.len();
     let lane = op.factor_lane();
     let term = |(&a, &b): (&u64, &u64)| {
@@ -47,6 +50,18 @@ pub fn dot(op: DotOp, accumulator: &[u64], a: &[u64], b: &[u64]) -> Vec<u64> {
         _ => i32_bits(signed(Lane::I32, acc) + sum),
     };
     accumulator.iter().zip(sums).map(added).collect()
+}
+
+/// Adds the products of two rows with two others to squares of four accumulators, with wrapping.
+fn squares(op: DotOp, accumulator: &[u64], a: &[u64], b: &[u64]) -> Vec<u64> {
+    let factor = |bits: u64| if op.has_unsigned_factor() { bits as i64 } else { signed(Lane::I8, bits) };
+    let sum = |at: usize| {
+        let (square, row, column) = (at / 4, at / 2 % 2, at % 2);
+        let rows = |factors: &[u64], number: usize| factors[16 * square + 8 * number..][..8].to_vec();
+        let products = rows(a, row).into_iter().zip(rows(b, column)).map(|(x, y)| factor(x) * signed(Lane::I8, y));
+        i32_bits(signed(Lane::I32, accumulator[at]) + products.sum::<i64>())
+    };
+    (0..accumulator.len()).map(sum).collect()
 }
 
 /// Reduces all lanes to one, half by half: lane i with lane i + n/2.

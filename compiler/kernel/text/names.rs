@@ -127,7 +127,10 @@ pub(super) const COMPARE: [CompareOp; 8] = {
 };
 
 /// All dot products.
-pub(super) const DOT: [DotOp; 4] = [DotOp::UnsignedSigned8, DotOp::Signed8, DotOp::Signed16, DotOp::UnsignedSigned8To16];
+pub(super) const DOT: [DotOp; 6] = {
+    use DotOp::*;
+    [UnsignedSigned8, Signed8, Signed16, UnsignedSigned8To16, SignedSquares, UnsignedSignedSquares]
+};
 
 /// All horizontal reductions.
 pub(super) const HORIZONTAL: [HorizontalOp; 3] = [HorizontalOp::Add, HorizontalOp::Max, HorizontalOp::Min];

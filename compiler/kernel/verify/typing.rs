@@ -76,6 +76,7 @@ impl Verifier<'_> {
             Inst::Dot { op, accumulator, a, b } => {
                 self.is(*accumulator, Type::vector(op.sum_lane(), ty.lanes))?;
                 self.is(*accumulator, ty)?;
+                require(!op.is_of_squares() || ty.lanes.is_multiple_of(4), || format!("squares in {ty}"))?;
                 self.all(&[*a, *b], op.operand_type(ty.lanes))
             }
             Inst::Horizontal { op, a } => {

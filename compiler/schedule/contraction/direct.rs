@@ -14,6 +14,7 @@ use super::needs::{keeps_rows, overwritten_by_rows};
 use super::panels::{Extents, Panels};
 use super::phases::Phase;
 use super::register_tile::{TILES_AT_ONCE, Tile, choose_tile, joins_rests, lanes_of, loads_part, names_elements, words};
+use super::squares;
 use super::staging::Staging;
 use super::strips::{NARROWEST, Strips};
 use super::weights::Weights;
@@ -238,7 +239,8 @@ impl<'a> DirectSchedule<'a> {
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
         let groups = chunk.unwrap_or(panels.padded()) / step;
         let alone = words(self.cx.machine).filter(|_| self.tile.pixels == 1).map_or(1, |words| words.unroll_alone);
-        let unroll = unroll(&self.cx, groups, self.form);
+        let unroll =
+            if let Form::Squares { group, .. } = self.form { squares::unroll(groups, group) } else { unroll(&self.cx, groups, self.form) };
         let unroll = if unroll > 1 && groups.is_multiple_of(alone) { unroll.max(alone) } else { unroll };
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
@@ -329,6 +331,9 @@ impl<'a> DirectSchedule<'a> {
 /// longest vector of the architecture. So the order of sums is the same for every CPU level, whatever other levels are in the object.
 fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     let form = work.form(cx.machine, cx.levels);
+    if let Some(squares) = work.in_squares(cx, form) {
+        return squares;
+    }
     let serves = |level: &&Machine| level.has_vector_registers() && !level.at_once;
     let are_constant = !matches!(work.weights, Weights::Computed { .. }) && work.weights.sparse_elements().is_none();
     let is_image = work.pixels() > 1 && work.groups == 1 && work.matrices.is_empty() && cx.block.is_none();

@@ -13,6 +13,14 @@ pub enum Form {
     Unsigned8,
     /// Signed bytes in groups of four. The zero point is part of the initial sums.
     Signed8,
+    /// Bytes of two pixels and two output channels at a time, in groups of `group` in the panels. Sums of two pixels and two channels are a
+    /// square.
+    Squares {
+        /// `true` if the input's bytes are signed.
+        signed: bool,
+        /// Eight, as products take them, or four in panels that levels with [`Self::Signed8`] read, too.
+        group: u64,
+    },
     /// The layout of [`Self::Signed8`], for a machine that adds products of bytes in 16 bits. Neighbours form a pair: a group of four gives two
     /// sums, which are added at the end.
     In16Bits {
@@ -50,6 +58,8 @@ impl std::fmt::Display for Form {
             Self::Signed16 => "16-bit pairs",
             Self::Unsigned8 => "unsigned bytes in fours",
             Self::Signed8 => "signed bytes in fours",
+            Self::Squares { signed: true, .. } => "signed bytes in squares",
+            Self::Squares { .. } => "unsigned bytes in squares",
             Self::In16Bits { .. } => "bytes added in 16 bits",
             Self::Neighbours { .. } => "bytes in neighbouring pairs",
             Self::EvenAndOdd { .. } | Self::Apart { .. } => "bytes in even and odd pairs",
@@ -70,11 +80,11 @@ impl Form {
         }
     }
 
-    /// Returns the operation of integer products.
+    /// Returns the operation of integer products, each sum in a lane of its own.
     pub fn dot(self) -> DotOp {
         match self {
-            Self::Unsigned8 => DotOp::UnsignedSigned8,
-            Self::Signed8 | Self::In16Bits { .. } => DotOp::Signed8,
+            Self::Unsigned8 | Self::Squares { signed: false, .. } => DotOp::UnsignedSigned8,
+            Self::Signed8 | Self::In16Bits { .. } | Self::Squares { .. } => DotOp::Signed8,
             _ => DotOp::Signed16,
         }
     }
@@ -84,9 +94,9 @@ impl Form {
         matches!(self, Self::Float | Self::Floats(_))
     }
 
-    /// Tests whether products are of bytes in groups of four.
+    /// Tests whether products are of bytes.
     pub fn is_of_bytes(self) -> bool {
-        matches!(self, Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. })
+        matches!(self, Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. } | Self::Squares { .. })
     }
 
     /// Tests whether groups of four bytes are multiplied as pairs of 16 bits.
@@ -108,7 +118,7 @@ impl Form {
     pub fn is_signed(self) -> bool {
         match self {
             Self::Signed8 | Self::In16Bits { .. } => true,
-            Self::Neighbours { signed } | Self::EvenAndOdd { signed } | Self::Apart { signed } => signed,
+            Self::Squares { signed, .. } | Self::Neighbours { signed } | Self::EvenAndOdd { signed } | Self::Apart { signed } => signed,
             _ => false,
         }
     }
@@ -127,6 +137,7 @@ impl Form {
     pub fn group(self) -> u64 {
         match self {
             Self::Signed16 => 2,
+            Self::Squares { group, .. } => group,
             Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. } => 4,
             Self::Neighbours { .. } | Self::EvenAndOdd { .. } | Self::Apart { .. } => 4,
             Self::Float => 1,

@@ -35,6 +35,7 @@ mod right;
 mod row_pairs;
 mod sections;
 pub mod sparse;
+mod squares;
 mod staged_rows;
 pub mod staging;
 pub mod strips;

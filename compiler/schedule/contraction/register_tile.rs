@@ -2,6 +2,7 @@
 
 use super::form::Form;
 use super::geometry::Contraction;
+use super::squares;
 use super::strips::{COMMON, NARROWEST};
 use super::weights::Weights;
 use crate::machine::{DotProduct, Machine, Registers};
@@ -45,6 +46,9 @@ pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_b
     if machine.sums_in_place {
         if matches!(form, Form::In16Bits { .. }) {
             return tile_in_16_bits(outputs, width, in_blocks);
+        }
+        if let Form::Squares { group, .. } = form {
+            return squares::tile(group, outputs, width);
         }
         let is_one_row = work.output_size[0] * work.planes.output == 1;
         let depth = work.planes.window * work.window[0] * work.window[1] * (work.channels / work.groups);

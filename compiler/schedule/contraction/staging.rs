@@ -143,7 +143,7 @@ impl Staging {
     pub fn lane(&self) -> Lane {
         match self.form {
             Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } | Form::Apart { .. } => Lane::I16,
-            Form::Unsigned8 | Form::Signed8 | Form::In16Bits { .. } => Lane::I8,
+            Form::Unsigned8 | Form::Signed8 | Form::In16Bits { .. } | Form::Squares { .. } => Lane::I8,
             Form::Float | Form::Floats(_) => Lane::F32,
         }
     }
@@ -395,7 +395,7 @@ impl Staging {
                 };
                 b.sub(wide, zero_point)
             }
-            Form::Unsigned8 | Form::Signed8 | Form::In16Bits { .. } | Form::Neighbours { .. } => {
+            Form::Unsigned8 | Form::Signed8 | Form::In16Bits { .. } | Form::Squares { .. } | Form::Neighbours { .. } => {
                 held(b, contraction.element, self.form, raw)
             }
             Form::EvenAndOdd { .. } => {

@@ -6,6 +6,7 @@ use super::form::Form;
 use super::loops::{Lowering, Segments, TilePlace};
 use super::pairs;
 use super::register_tile::{names_elements, words};
+use super::squares;
 use super::staging::even_and_odd;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
@@ -18,11 +19,11 @@ use crate::schedule::unsupported::Unsupported;
 /// The place of a segment: its row for the first pixel, a constant offset in it, and its weights in the panel.
 #[derive(Clone, Copy)]
 pub(super) struct SegmentPlace {
-    row: Value,
+    pub(super) row: Value,
     tap: i64,
     /// See [`TilePlace::first`].
     first: u64,
-    weights: Value,
+    pub(super) weights: Value,
     /// Width of the panel.
     pub width: Width,
     /// Weights of the panel beside this one.
@@ -38,6 +39,11 @@ impl Lowering<'_> {
         let beside = place.beside.as_deref();
         let segment_beside = beside.map_or(0, |beside| part.panels.in_buffer(part.run() * beside.width.strip));
         let mut sums = self.first_sums(b, place, pixels);
+        let in_squares = matches!(self.schedule.form, Form::Squares { .. });
+        let (vectors, _) = width.vectors(self.schedule.lanes);
+        if in_squares {
+            sums = squares::joined(b, &sums, vectors as usize);
+        }
         let own = sums.len();
         if let Some(beside) = beside {
             let sums_beside = self.first_sums(b, beside, pixels);
@@ -68,6 +74,10 @@ impl Lowering<'_> {
                     self.segment(b, part, SegmentPlace { row, tap: 0, first, weights, width, beside }, pixels, sums.to_vec())
                 });
             }
+        }
+        if in_squares {
+            sums = squares::apart(b, &sums, [pixels, vectors], width.lanes / vectors);
+            return self.epilogue(b, place, &sums);
         }
         self.epilogue(b, place, &sums[..own])?;
         let Some(beside) = beside else { return Ok(()) };
@@ -265,6 +275,10 @@ impl Lowering<'_> {
         if let Form::In16Bits { fours } = schedule.form {
             return self.round_in_16_bits(b, part, at, (pixels, groups), fours, sums);
         }
+        if let Form::Squares { signed, group } = schedule.form {
+            let ways = squares::Round { signed, group, pixels, groups };
+            return self.round_in_squares(b, part, at, ways, sums);
+        }
         for u in (0..groups).flat_map(|u| (0..schedule.form.products()).map(move |product| (u, product))) {
             let mut add = |b: &mut KernelBuilder, number: u64, x: Value, w: Value| {
                 let sum = &mut sums[number as usize];
@@ -310,6 +324,7 @@ impl Lowering<'_> {
             && work.joined.is_none()
             && form.is_of_bytes()
             && form.sums() == 1
+            && !matches!(form, Form::Squares { .. })
             && pixels > 1
             && vectors == 1
             && work.strides[1] < extents.segment_taps
@@ -359,13 +374,18 @@ impl Lowering<'_> {
         let schedule = self.schedule;
         let whole = schedule.form.group();
         let mut group = whole / schedule.form.products();
-        let from_first = (schedule.work.window_offset(at.first + p) - schedule.work.window_offset(at.first)) as i64;
-        let offset = at.tap + from_first + (u * whole + product * group) as i64;
+        let offset = self.pixel_offset(at, p) + (u * whole + product * group) as i64;
         if matches!(schedule.form, Form::Floats(_)) && (u + 1) * whole > part.panels.extents.segment() {
             // The last element is loaded alone: the memory after it may hold NaN.
             group = 1;
         }
         self.group_at(b, at, offset, group)
+    }
+
+    /// Returns the distance of a pixel's operands from the row of the segment.
+    pub(super) fn pixel_offset(&self, at: SegmentPlace, p: u64) -> i64 {
+        let work = &self.schedule.work;
+        at.tap + (work.window_offset(at.first + p) - work.window_offset(at.first)) as i64
     }
 
     /// Loads a group of k of one pixel into all lanes, at an offset from the start of the segment.

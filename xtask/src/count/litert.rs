@@ -35,7 +35,7 @@ const CORES: [Core; 5] = [
     Core { name: "Cortex-A72", part: 0xd08, processor: "cortex-a72", level: "aarch64" },
     Core { name: "Cortex-A55", part: 0xd05, processor: "cortex-a76", level: "aarch64+dotprod" },
     Core { name: "Cortex-A76", part: 0xd0b, processor: "cortex-a76", level: "aarch64+dotprod" },
-    Core { name: "Cortex-X2", part: 0xd48, processor: "max,sve=off,sme=off", level: "aarch64+dotprod" },
+    Core { name: "Cortex-X2", part: 0xd48, processor: "max,sve=off,sme=off", level: "aarch64+i8mm" },
 ];
 
 /// Returns the cores that run our code of a level.

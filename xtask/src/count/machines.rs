@@ -36,7 +36,7 @@ pub static MACHINES: [Machine; 3] = [
         without_profile: None,
         emulator: "qemu-aarch64",
         plugin: None,
-        levels: &[("aarch64", "cortex-a53"), ("aarch64+dotprod", "cortex-a76")],
+        levels: &[("aarch64", "cortex-a53"), ("aarch64+dotprod", "cortex-a76"), ("aarch64+i8mm", "max,sve=off,sme=off")],
     },
     // The emulator of programs has no processors of profile M, but others execute their instructions.
     Machine {

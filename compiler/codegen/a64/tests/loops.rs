@@ -45,6 +45,55 @@ fn tile(dot: bool, rows: u16, vectors: u16, unroll: i64) -> Kernel {
     b.finish()
 }
 
+/// Makes a matrix product in squares, in the form that schedules write: six rows × sixteen columns, sixteen elements of k in a step.
+fn tile_of_squares() -> Kernel {
+    const DEPTH: i64 = 240;
+    let mut b = KernelBuilder::new("tile");
+    let x = b.buffer("x", BufferKind::Input, Lane::I8, 6 * DEPTH as u64, 4);
+    let w = b.buffer("w", BufferKind::Input, Lane::I8, 16 * DEPTH as u64, 64);
+    let out = b.buffer("out", BufferKind::Output, Lane::I32, 6 * 16, 4);
+    let zero = b.int(Type::vector(Lane::I32, 4), 0);
+    let (first, last) = (b.index(0), b.index(DEPTH));
+    let sums = b.for_carry(first, last, 16, &[zero; 24], |b, k, sums| {
+        let mut sums = sums.to_vec();
+        let w_index = b.scale_index(k, 16, 0);
+        let mut operands = [vec![], vec![]];
+        for row in (0..6).step_by(2) {
+            let [upper, lower] = [row, row + 1].map(|row| b.load(x, k, row * DEPTH, 16));
+            for (list, start) in operands.iter_mut().zip([0, 8]) {
+                let lanes = (start..start + 8).chain(start + 16..start + 24).collect();
+                list.push(b.shuffle(upper, lower, lanes));
+            }
+        }
+        for (half, pairs) in operands.iter().enumerate() {
+            for columns in 0..8 {
+                let weights = b.load(w, w_index, 128 * half as i64 + 16 * columns, 16);
+                for (pair, &x) in pairs.iter().enumerate() {
+                    let sum = &mut sums[8 * pair + columns as usize];
+                    *sum = b.dot(DotOp::SignedSquares, *sum, x, weights);
+                }
+            }
+        }
+        sums
+    });
+    let start = b.index(0);
+    for (i, &sum) in sums.iter().enumerate() {
+        b.store(out, start, 4 * i as i64, sum);
+    }
+    b.finish()
+}
+
+/// Tests for 48 products of 16 multiply-adds each, six loads of pixels that six instructions pair, and two weights in a load.
+#[test]
+fn products_in_squares_stay_in_registers() {
+    let text = listing(&tile_of_squares(), level("aarch64+i8mm")).unwrap();
+    let hot = hottest(&text, "smmla");
+    let count = |start: &str| hot.iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!([count("smmla"), count("zip"), count("mov"), count("ldp")], [48, 6, 0, 8], "{}", hot.join("\n"));
+    assert!(hot.iter().all(|line| !line.contains("sp")), "{}", hot.join("\n"));
+    assert!(hot.len() <= 76, "{} instructions:\n{}", hot.len(), hot.join("\n"));
+}
+
 fn level(name: &str) -> &'static Machine {
     machine(name).expect("a level")
 }

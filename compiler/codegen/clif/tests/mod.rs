@@ -6,6 +6,7 @@ mod mathematics;
 mod memory;
 mod permutations;
 mod reference;
+mod squares;
 mod structure;
 mod tiles;
 
@@ -49,6 +50,11 @@ impl Case {
         self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Binary { op: BinaryOp::FloatScale, .. }))
     }
 
+    /// Tests whether the kernel has products in squares, which not all machines support.
+    fn multiplies_squares(&self) -> bool {
+        self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Dot { op, .. } if op.is_of_squares()))
+    }
+
     /// Tests whether the kernel has offsets that do not fit 32 bits.
     fn reaches_far(&self) -> bool {
         let is_far =
@@ -66,9 +72,11 @@ impl Case {
         self.kernel.statements().any(|statement| is_missing(&statement.inst))
     }
 
-    /// Tests whether the back end for long vectors supports the case on a machine.
+    /// Tests whether a back end of our own supports the case on a machine.
     fn is_for(&self, machine: &Machine) -> bool {
-        (machine.masked_lanes > 0 || !self.counts_lanes()) && (machine.scales_floats || !self.scales_floats())
+        (machine.byte_squares || !self.multiplies_squares())
+            && (machine.masked_lanes > 0 || !self.counts_lanes())
+            && (machine.scales_floats || !self.scales_floats())
     }
 
     /// Checks the status and the buffers after the call; all NaNs are equal.

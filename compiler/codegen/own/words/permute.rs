@@ -40,6 +40,9 @@ where
 
     /// Adds products of groups of lanes to an accumulator.
     pub(super) fn dot(&mut self, op: DotOp, sum: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
+        if op.is_of_squares() {
+            return Err(CodegenError::Unsupported("products in squares on this CPU level".into()));
+        }
         let sums = self.low_words(sum)?;
         if let (DotOp::Signed8, Held::Bytes(x), Held::Bytes(y)) = (op, self.get(a)?, self.get(b)?) {
             let words = sums.into_iter().zip(x.into_iter().zip(y));

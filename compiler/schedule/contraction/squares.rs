@@ -1,0 +1,197 @@
+//! Products of two pixels with two output channels at a time, eight bytes of k each ([`Form::Squares`]). The four sums are a square, in a vector of
+//! four lanes: the channels of the first pixel, then those of the second one. Squares are made from the sums of pixels before the first product,
+//! and taken apart after the last one.
+//!
+//! A level alone packs weights as products take them: `[k / 8][channel][8]`. Beside levels with products of fours, it reads their panels, and
+//! interleaves the fours of two neighbouring groups.
+
+use super::direct::Part;
+use super::form::Form;
+use super::geometry::Contraction;
+use super::loops::Lowering;
+use super::register_tile::Tile;
+use super::tile::SegmentPlace;
+use crate::kernel::{DotOp, KernelBuilder, Value};
+use crate::schedule::context::{Context, Goal};
+
+/// Elements of k in a product.
+const EIGHT: u64 = 8;
+
+/// Products of k in a round of the innermost loop, the preferred number first. Two take one load of a pixel.
+const IN_A_ROUND: [u64; 4] = [4, 2, 3, 5];
+
+/// A round of the innermost loop.
+#[derive(Clone, Copy)]
+pub(super) struct Round {
+    /// See [`Form::Squares`].
+    pub signed: bool,
+    /// See [`Form::Squares`].
+    pub group: u64,
+    /// Pixels of the tile.
+    pub pixels: u64,
+    /// Groups of k.
+    pub groups: u64,
+}
+
+impl Contraction {
+    /// Returns the form of products in squares, if the machine has them, and several pixels share the weights.
+    pub(super) fn in_squares(&self, cx: &Context<'_>, form: Form) -> Option<Form> {
+        let are_several = if self.is_pointwise() && self.groups == 1 { self.pixels() > 1 } else { self.output_size[1] > 1 };
+        let takes = cx.machine.byte_squares && form == Form::Signed8 && self.weights.are_whole_bytes();
+        if !takes || !are_several || cx.goal == Goal::Size {
+            return None;
+        }
+        let is_alone = cx.levels.iter().all(|level| level.byte_squares) && cx.block.is_none();
+        // Products never read elements after those of a pixel that stays in its place.
+        let are_whole = (self.channels / self.groups).is_multiple_of(EIGHT);
+        match is_alone {
+            true if are_whole || !self.is_pointwise() => Some(Form::Squares { signed: self.element.is_signed_integer(), group: EIGHT }),
+            false if are_whole => Some(Form::Squares { signed: true, group: EIGHT / 2 }),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the tile, whose squares stay in registers beside the operands of a product.
+pub(super) fn tile(group: u64, outputs: u64, width: u64) -> Tile {
+    // Fours that are interleaved take two registers more.
+    let most_vectors = if group == EIGHT { 4 } else { 2 };
+    let vectors = [4, 2].into_iter().find(|&v| v <= most_vectors && 4 * v <= outputs).unwrap_or(1);
+    let most = if vectors == 4 { 6 } else { 8 };
+    let pixels = width.div_ceil(width.div_ceil(most)).next_multiple_of(2);
+    Tile { pixels: pixels.min(width), vectors }
+}
+
+/// Returns the groups of k in a round of the innermost loop over `groups`.
+pub(super) fn unroll(groups: u64, group: u64) -> u64 {
+    let products = groups * group / EIGHT;
+    let most = IN_A_ROUND[0];
+    let together = if products <= most { products } else { IN_A_ROUND.into_iter().find(|&n| products.is_multiple_of(n)).unwrap_or(1) };
+    (together * EIGHT / group).max(1)
+}
+
+/// Makes squares from the sums of pixels, each with a number of vectors. The last pixel of an odd number is twice in its squares.
+pub(super) fn joined(b: &mut KernelBuilder, sums: &[Value], vectors: usize) -> Vec<Value> {
+    let mut squares = vec![];
+    for pair in sums.chunks(2 * vectors) {
+        for (v, &first) in pair[..vectors].iter().enumerate() {
+            let second = pair.get(vectors + v).copied().unwrap_or(first);
+            match b.ty(first).lanes {
+                4 => squares.extend([[0, 1, 4, 5], [2, 3, 6, 7]].map(|lanes| b.shuffle(first, second, lanes.into()))),
+                _ => squares.push(b.join(first, second)),
+            }
+        }
+    }
+    squares
+}
+
+/// Takes squares apart to the sums of pixels, each with a number of vectors of some lanes.
+pub(super) fn apart(b: &mut KernelBuilder, squares: &[Value], [pixels, vectors]: [u64; 2], lanes: u64) -> Vec<Value> {
+    let of_pair = (vectors * lanes / 2) as usize;
+    let mut sums = vec![];
+    for pixel in 0..pixels {
+        let pair = &squares[pixel as usize / 2 * of_pair..][..of_pair];
+        let second = pixel % 2;
+        let of_vector = |of: &[Value]| match *of {
+            [low, high] => b.shuffle(low, high, [0, 1, 4, 5].map(|lane| lane + 2 * second as u16).into()),
+            _ => b.part(of[0], 2 * second as u16, 2),
+        };
+        sums.extend(pair.chunks(lanes as usize / 2).map(of_vector));
+    }
+    sums
+}
+
+impl Lowering<'_> {
+    /// Adds the products of a round to squares. The operands of all pixels stay in registers, and weights are loaded one by one.
+    pub(super) fn round_in_squares(
+        &self,
+        b: &mut KernelBuilder,
+        part: &Part,
+        at: SegmentPlace,
+        round: Round,
+        mut sums: Vec<Value>,
+    ) -> Vec<Value> {
+        let op = if round.signed { DotOp::SignedSquares } else { DotOp::UnsignedSignedSquares };
+        let (products, of_pair) = (round.groups * round.group / EIGHT, at.width.lanes as usize / 2);
+        for first in (0..products).step_by(2) {
+            let together = (products - first).min(2);
+            let operands = self.operands_of_pairs(b, at, (first * EIGHT, together), round.pixels);
+            for (nth, xs) in (first..).zip(operands) {
+                let mut number = 0;
+                while number < of_pair {
+                    let weights = self.weights_of_channels(b, part, at, (nth, round.group), 2 * number as u64);
+                    for (w, channels) in weights.into_iter().zip(number..) {
+                        for (pair, &x) in xs.iter().enumerate() {
+                            let sum = &mut sums[pair * of_pair + channels];
+                            *sum = b.dot(op, *sum, x, w);
+                        }
+                        number += 1;
+                    }
+                }
+            }
+        }
+        sums
+    }
+
+    /// Loads the operands of one or two products from element `k` on, for each product the two rows of every pair of pixels. The last pixel of an
+    /// odd number is both rows.
+    fn operands_of_pairs(&self, b: &mut KernelBuilder, at: SegmentPlace, (k, products): (u64, u64), pixels: u64) -> Vec<Vec<Value>> {
+        let bytes = (products * EIGHT) as u16;
+        let mut operands = vec![vec![]; products as usize];
+        for first in (0..pixels).step_by(2) {
+            let [x, y] =
+                [first, (first + 1).min(pixels - 1)].map(|p| b.load(self.pixels.rows, at.row, self.pixel_offset(at, p) + k as i64, bytes));
+            for (list, start) in operands.iter_mut().zip((0..).step_by(EIGHT as usize)) {
+                let lanes = |from: u16| (0..EIGHT as u16).map(move |lane| from + lane);
+                let rows = lanes(start).chain(lanes(bytes + start)).collect();
+                list.push(if products == 1 { b.join(x, y) } else { b.shuffle(x, y, rows) });
+            }
+        }
+        operands
+    }
+
+    /// Loads the weights of a product for two output channels of the panel from `lane` on, or for four.
+    fn weights_of_channels(
+        &self,
+        b: &mut KernelBuilder,
+        part: &Part,
+        at: SegmentPlace,
+        (number, group): (u64, u64),
+        lane: u64,
+    ) -> Vec<Value> {
+        let mut load = |k: u64, channels: u64| {
+            let place = part.panels.place(at.width, k, lane);
+            b.load(self.weights, at.weights, place, (channels * group) as u16)
+        };
+        if group == EIGHT {
+            return vec![load(number * EIGHT, 2)];
+        }
+        let channels = at.width.lanes.min(4);
+        let [low, high] = [0, group].map(|from| load(number * EIGHT + from, channels));
+        let fours = |channel: u64| {
+            (0..2 * EIGHT).map(move |byte| byte / EIGHT * group + channel * group + byte % EIGHT / group * channels * group + byte % group)
+        };
+        (0..channels).step_by(2).map(|channel| b.shuffle(low, high, fours(channel).map(|lane| lane as u16).collect())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{tile, unroll};
+
+    #[test]
+    fn tiles_have_pairs_of_pixels() {
+        let of = |group, outputs, width| {
+            let tile = tile(group, outputs, width);
+            (tile.pixels, tile.vectors)
+        };
+        assert_eq!([of(8, 96, 14), of(8, 96, 49), of(8, 8, 56), of(8, 3, 56)], [(6, 4), (6, 4), (8, 2), (8, 1)]);
+        assert_eq!([of(4, 96, 49), of(4, 96, 7), of(8, 96, 3)], [(8, 2), (7, 2), (3, 4)], "fours take more registers");
+    }
+
+    #[test]
+    fn rounds_take_pairs_of_products() {
+        assert_eq!([1, 2, 3, 4, 8, 6, 9, 10, 11].map(|groups| unroll(groups, 8)), [1, 2, 3, 4, 4, 2, 3, 2, 1]);
+        assert_eq!([2, 4, 8, 12, 22].map(|groups| unroll(groups, 4)), [2, 4, 8, 4, 2]);
+    }
+}
