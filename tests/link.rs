@@ -220,6 +220,33 @@ fn riscv64_vectors_are_a_level() {
     }
 }
 
+/// Processors of aarch64: the best level on each, by its number in the object, and the feature bits of levels.
+static AARCH64_PROCESSORS: [(Toolchain, &str, &str); 3] = [
+    (Toolchain { processor: Some("cortex-a53"), ..CROSS[0] }, "-DLEVEL=2", "-DFEATURES=0"),
+    (Toolchain { processor: Some("cortex-a76"), ..CROSS[0] }, "-DLEVEL=1", "-DFEATURES=256"),
+    (Toolchain { processor: Some("max,sve=off,sme=off"), ..CROSS[0] }, "-DLEVEL=0", "-DFEATURES=1280"),
+];
+
+/// All levels of aarch64 in an object: the header finds the features, and the object calls nothing.
+#[test]
+fn aarch64_objects_use_the_best_level() {
+    for (tools, best, features) in &AARCH64_PROCESSORS {
+        let bench = Bench::new(tools);
+        let program = handmade::program();
+        let machines = levels(target(tools.triple).unwrap(), None).unwrap();
+        let object_levels: Vec<Level> = machines.iter().map(|machine| Level { machine, program: &program }).collect();
+        let model = ModelInfo { sha256: [7; 32], file: "model".into(), ..ModelInfo::default() };
+        let files = modelc::emit::object_of_levels(&object_levels, &model, &options("net", tools.triple)).unwrap();
+        assert_self_contained(&files);
+        let net = bench.add("net", &files);
+        let at = format!("-DLEVEL_AT={}", modelc::interface::record::LEVEL);
+        let program = bench.compile("levels.c", &["-static", *best, *features, &at], &[&net], "levels");
+        bench.run(&program, &[]);
+        let lifecycle = bench.compile("lifecycle.c", &["-static"], &[&net], "lifecycle");
+        bench.run(&lifecycle, &[]);
+    }
+}
+
 #[test]
 fn bare_metal_objects_are_those_of_their_instruction_set() {
     for triple in ["aarch64-none-elf", "riscv64-unknown-elf", "x86_64-unknown-none"] {

@@ -1,6 +1,7 @@
-//! The generated header: C99 and C++17, with two standard headers. No name of a model can end a comment.
+//! The generated header: C99 and C++17, with two standard headers, and one of the operating system on aarch64. No name of a model can end a comment.
 
 use super::constants;
+use super::features;
 use super::gpu;
 use super::info::{ModelRecord, abi_hash};
 use super::notes;
@@ -23,11 +24,13 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
     let interface = &compiled.interface;
     let upper = interface.name.to_ascii_uppercase();
     let mut text = introduction(model, record);
+    let asks_system = features::are_asked_for(record);
     let _ = write!(
         text,
-        "#ifndef {upper}_MODELC_H\n#define {upper}_MODELC_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n{}\n\
+        "#ifndef {upper}_MODELC_H\n#define {upper}_MODELC_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n{}{}\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
-        shared_types()
+        shared_types(),
+        if asks_system { features::SHARED } else { "" }
     );
     if program.device.is_some() {
         text.push_str(gpu::SHARED);
@@ -36,13 +39,14 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
     if let Some((header, _)) = &compiled.external {
         external_weights(&mut text, &upper, header);
     }
-    renames(&mut text, interface, program.device.is_some());
+    renames(&mut text, interface, (program.device.is_some(), asks_system));
     let name = &interface.name;
+    let init = if asks_system { features::init(interface) } else { format!("int {name}_init({};\n", features::PARAMETERS) };
     let _ = write!(
         text,
         "/* Always first. Without a configuration the defaults hold. With less than {upper}_ARENA_BYTES, but at least\n   \
          {upper}_STATE_BYTES, only the _split entries work. */\n\
-         int {name}_init(void *arena, size_t arena_bytes, const modelc_config *config);\n\
+         {init}\
          /* The initial state again. */\nint {name}_reset(void *arena);\n\
          /* Every later call says MODELC_E_STATE, until the next {name}_init. */\nvoid {name}_deinit(void *arena);\n\n"
     );
@@ -166,8 +170,9 @@ fn sizes(text: &mut String, upper: &str, record: &ModelRecord, device: Option<&D
     text.push('\n');
 }
 
-fn renames(text: &mut String, interface: &Interface, has_gpu: bool) {
+fn renames(text: &mut String, interface: &Interface, (has_gpu, has_own_init): (bool, bool)) {
     let mut entries: Vec<String> = ["init", "reset", "deinit"].map(String::from).into();
+    entries.retain(|entry| entry != "init" || !has_own_init);
     entries.extend(has_gpu.then(|| "gpu".to_owned()));
     for method in &interface.methods {
         entries.extend([method.identifier.clone(), format!("{}_split", method.identifier)]);

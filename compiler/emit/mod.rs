@@ -6,6 +6,7 @@ mod constants;
 pub mod depfile;
 pub mod difference;
 pub mod explorer;
+mod features;
 pub mod files;
 mod format;
 mod gpu;

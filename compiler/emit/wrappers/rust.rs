@@ -2,6 +2,7 @@
 
 use super::port::{Method, Passing, Port};
 use super::{Wrapped, gpu};
+use crate::emit::features;
 use crate::emit::header::comment;
 use crate::emit::quantization;
 use crate::interface::STATUSES;
@@ -27,11 +28,14 @@ pub fn module(wrapped: &Wrapped<'_>) -> String {
     let all = |part: &dyn Fn(&Method<'_>) -> String| methods.iter().map(part).collect::<String>();
     let is_quantized = methods.iter().flat_map(Method::ports).any(|port| quantization::writable(port.source).is_some());
     let has_shapes = methods.iter().flat_map(|method| &method.inputs).any(|port| port.passing() == Passing::Shaped);
+    let asks_system = features::are_asked_for(wrapped.record);
     let parts = [
         ("labels", labels(wrapped)),
         ("errors", errors()),
         ("known_errors", known_errors()),
         ("customs", customs(wrapped)),
+        ("features", if asks_system { features::RUST.into() } else { String::new() }),
+        ("config", if asks_system { "&configured(config)".into() } else { "config".into() }),
         ("gpu_type", gpu::rust_type(wrapped)),
         ("declarations", gpu::rust_declaration(wrapped) + &all(&|method| declaration(wrapped, method))),
         ("gpu", gpu::rust(wrapped)),
