@@ -277,6 +277,7 @@ fn objects_of_every_target_are_sound() {
                 modelc::machine::Isa::X86_64 => Architecture::X86_64,
                 modelc::machine::Isa::Aarch64 => Architecture::Aarch64,
                 modelc::machine::Isa::Riscv64 => Architecture::Riscv64,
+                modelc::machine::Isa::Riscv32 => Architecture::Riscv32,
                 modelc::machine::Isa::Thumb => Architecture::Arm,
             };
             assert_eq!((file.format(), file.architecture()), (format, architecture), "{}", target.name);
