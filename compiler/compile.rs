@@ -1,9 +1,11 @@
 //! Compilation of a model's bytes with settings to an object, its header and its report.
 
 mod gpu;
+mod memory;
 mod settings;
 
 pub use gpu::{GpuMode, GpuSettings};
+pub use memory::bytes;
 pub use settings::Settings;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -65,7 +67,7 @@ pub fn object_files(lowered: &Lowered, module: &Module, info: &ModelInfo, option
 pub fn lower(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result<(Module, Lowered), Diagnostics> {
     let (target, machines) = settings.machines()?;
     let module = pipeline::read(bytes, file, &settings.load_options()?)?;
-    let options = settings.gpu.lowering(target, settings.lower_options(machines[0]))?;
+    let options = settings.gpu.lowering(target, settings.lower_options(machines[0])?)?;
     let mut lowered = pipeline::lower_levels(&module, file, options, &machines[1..])?;
     settings.gpu.check(&module, &lowered)?;
     lowered.set_max_iterations(settings.max_iterations);

@@ -101,6 +101,8 @@ pub struct Interface {
     pub scratch_bytes: u64,
     /// Bytes of each memory area that the application provides beside the arena.
     pub area_bytes: Vec<u64>,
+    /// Names of all areas, with the arena's first; empty unless the application has named them.
+    pub area_names: Vec<String>,
     /// Hash of names, types, shapes, arena bytes and ABI number.
     pub abi_hash: u32,
 }
@@ -140,6 +142,7 @@ impl Interface {
             state_bytes: state.device.end(),
             scratch_bytes: scratch.next_multiple_of(ALIGNMENT),
             area_bytes: program.area_bytes(),
+            area_names: program.area_names(),
             abi_hash: 0,
         };
         interface.abi_hash = interface.hash(program);

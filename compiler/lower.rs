@@ -1,6 +1,8 @@
 //! Lowering of a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with all addresses.
 
 mod alike;
+mod areas;
+mod copied;
 mod device;
 mod division;
 mod lowered;
@@ -14,6 +16,7 @@ mod stages;
 mod testing;
 
 pub use crate::schedule::{Goal, Threads};
+pub use areas::{Area, Areas, Rank};
 pub use lowered::{LiveRanges, Lowered, Peak};
 pub use options::{Options, PlanSource};
 
@@ -58,6 +61,7 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
         }
     }
     let (mut kernels, constants) = pool.finish();
+    let copies = copied::weights(&options.areas, &constants, &mut variables, &mut methods);
     let (device, not_on_device) = match on_device(options, &cpus, (&mut kernels, &constants), &mut variables, &mut methods) {
         Ok(device) => (Some(Arc::new(device)), vec![]),
         Err(reasons) => (None, reasons),
@@ -72,6 +76,7 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
         constants: constants.clone(),
         variables: variables.list.clone(),
         variable_bytes: variables.bytes,
+        copies: copies.clone(),
         methods: methods.iter().map(|method| method.levels[level].clone()).collect(),
         device: device.clone(),
         max_iterations: None,

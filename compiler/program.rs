@@ -7,6 +7,7 @@ mod address;
 mod by_operator;
 mod call;
 mod device;
+mod in_areas;
 mod memory_map;
 mod method;
 mod moving;
@@ -21,11 +22,12 @@ pub use device::{
     Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Estimate, HostCall,
     HostReason, Residents,
 };
+pub use in_areas::{AreaUse, InAreas};
 pub use memory_map::{MemoryMap, Occupant};
 pub use method::{Method, Port, PortExtent};
 pub use moving::{End, Member, Moving, MovingPlace, Size};
 pub use step::{External, ExternalTensor, Parallel, Step, Tasks};
-pub use storage::{ALIGNMENT, Blob, Variable};
+pub use storage::{ALIGNMENT, Blob, Copied, RECORD_BYTES, Variable};
 pub use walk::{Visit, Walk, calls, calls_in_streams, calls_together, change_addresses, change_calls, externals, regions, walk};
 
 use crate::kernel::Kernel;
@@ -46,6 +48,8 @@ pub struct Program {
     pub variables: Vec<Variable>,
     /// Bytes of all variables with padding; offsets are relative to a multiple of [`ALIGNMENT`].
     pub variable_bytes: u64,
+    /// Copies of constants in areas, which `init` makes.
+    pub copies: Vec<Copied>,
     /// Entry points.
     pub methods: Vec<Method>,
     /// The GPU part, if any.
@@ -58,6 +62,29 @@ impl Program {
     /// Returns the bytes of each memory area beside the arena: the most of any method.
     pub fn area_bytes(&self) -> Vec<u64> {
         most_of_each(self.methods.iter().map(|method| method.area_bytes.clone()))
+    }
+
+    /// Returns the names of all areas, with the arena's first. Empty unless the application has named them.
+    pub fn area_names(&self) -> Vec<String> {
+        let areas = self.methods.iter().find_map(|method| method.in_areas.as_ref());
+        areas.map_or_else(Vec::new, |known| known.areas.iter().map(|area| area.name.clone()).collect())
+    }
+
+    /// Returns the constant that an address means, itself or its copy.
+    pub fn constant_at(&self, address: Address) -> Option<usize> {
+        match address {
+            Address::Constant(number, _) => Some(number as usize),
+            Address::Area(area, offset) => {
+                let holds = |copy: &&Copied| copy.area == area && (copy.offset..copy.offset + copy.bytes).contains(&offset);
+                self.copies.iter().find(holds).map(|copy| copy.constant)
+            }
+            Address::Variable(offset) => {
+                let holds =
+                    |variable: &&Variable| variable.is_copy && (variable.offset..variable.offset + variable.bytes).contains(&offset);
+                self.variables.iter().find(holds).and_then(|variable| variable.initial)
+            }
+            _ => None,
+        }
     }
 }
 

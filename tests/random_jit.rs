@@ -94,12 +94,29 @@ fn compare_module(seed: u64, mut module: Module, inputs: &[Tensor], machine: &'s
     // Every fourth module is compiled for small code; a quarter is planned for little memory, and a quarter without merges.
     let goal = if seed % 4 == 3 { Goal::Size } else { Goal::Speed };
     let plan = [PlanSource::Own, PlanSource::Own, PlanSource::Smallest, PlanSource::Program][(seed / 4 % 4) as usize];
-    let options = lower::Options { goal, plan, ..lower::Options::new(machine) };
+    let areas = if plan == PlanSource::Own && seed % 3 == 0 { areas(seed) } else { lower::Areas::default() };
+    let options = lower::Options { goal, plan, areas, ..lower::Options::new(machine) };
     let Some(found) = compiled(&module, inputs, options).map_err(explain)? else { return Ok(false) };
     for (index, (found, expected)) in found.iter().zip(&interpreted(&module, inputs)).enumerate() {
         support::compare(found, expected, TOLERANCE).map_err(|error| explain(format!("output {index}: {error}")))?;
     }
     Ok(true)
+}
+
+/// Returns memory areas: small fast ones, and one for the rest. The first one, the arena, has room for the state.
+fn areas(seed: u64) -> lower::Areas {
+    let area = |name, bytes, rank| lower::Area::new(name, bytes, rank).expect("a short name");
+    let small = 64 << (seed / 3 % 6);
+    let list = [
+        area("sram", (1 << 20) + small, lower::Rank::Plain),
+        area("dtcm", small, lower::Rank::Fast),
+        area("tiny", 64, lower::Rank::Fast),
+        area("psram", 1 << 30, lower::Rank::Slow),
+    ];
+    // For every second seed, the arena is the slowest of all, and only copies of weights lie there.
+    let list = if seed.is_multiple_of(2) { list } else { [list[3], list[1], list[2], list[0]] };
+    let areas = lower::Areas::new(&list).expect("few areas");
+    areas.with_weights(Some((seed / 2 % 4) as usize))
 }
 
 /// Tests whether some input has a run-time extent.

@@ -103,6 +103,28 @@ fn memory_areas_pass() {
     }
 }
 
+/// Two memories of the application: the fast one is never exceeded, at most half of the bytes move in the slow one, and outputs are the same.
+fn two_memories_pass() {
+    for (model, memory) in [("tflm-person_detect", "dtcm=16K:fast,psram=8M:slow"), ("openmv-yolov8n_192", "sram=64K:fast,psram=8M:slow")] {
+        let model = support::corpus("tflite").expect("the corpus").join(model).with_extension("tflite");
+        let calls = recorded(&model);
+        for copied in [&[][..], &["--copy-weights", "dtcm"]] {
+            if !copied.is_empty() && !memory.starts_with("dtcm") {
+                continue;
+            }
+            let options = [&calls.each_ref().map(String::as_str)[..], &["--memory", memory], copied].concat();
+            [HERE, AARCH64].into_iter().for_each(|tools| passes(&model, &options, tools));
+        }
+        let said =
+            run(env!("CARGO_BIN_EXE_modelc"), &["inspect", &model.display().to_string(), "--json", "--memory", memory], Path::new("."));
+        let report: serde_json::Value = serde_json::from_slice(&said.stdout).expect("JSON");
+        let areas = &report["methods"][0]["areas"]["areas"];
+        let number = |area: usize, key: &str| areas[area][key].as_u64().expect("a number");
+        assert!(number(0, "bytes") <= number(0, "size_bytes"));
+        assert!(2 * number(1, "moved_bytes") <= number(0, "moved_bytes") + number(1, "moved_bytes"), "{areas}");
+    }
+}
+
 /// `init` rejects a configuration without the areas in the header.
 fn init_asks_for_memory_areas() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -241,6 +263,7 @@ fn main() -> std::process::ExitCode {
         ("bundles_pass", ON_LINUX, bundles_pass),
         ("memory_areas_pass", ON_LINUX, memory_areas_pass),
         ("init_asks_for_memory_areas", ON_LINUX, init_asks_for_memory_areas),
+        ("two_memories_pass", Needs::Both(&Needs::Corpus("tflite"), &ON_LINUX), two_memories_pass),
         ("programs_of_many_kinds_pass", Needs::Both(&Needs::Corpus("executorch"), &ON_LINUX), programs_of_many_kinds_pass),
         ("made_up_calls_pass", ON_LINUX, made_up_calls_pass),
         ("external_weights_pass", ON_LINUX, external_weights_pass),

@@ -18,6 +18,7 @@ const INTERFACES: &[(&str, &[&str])] = &[
     ("tests/models/softmax_f16.tflite", &[]),
     ("tests/models/if_var.tflite", &[]),
     ("tests/models/executorch/areas.pte", &["--plan", "program"]),
+    ("examples/digits/digits_int8.tflite", &["--memory", "sram=64K,dtcm=2K:fast", "--copy-weights", "dtcm"]),
     ("tests/models/executorch/complex_numbers.pte", &[]),
     ("tests/models/executorch/counter.pte", &[]),
     ("tests/models/executorch/decoder.pte", &[]),

@@ -47,7 +47,7 @@ pub fn machine(settings: &Settings) -> Result<&'static Machine, Diagnostic> {
 fn lowered(model: &Loaded, settings: &Settings, machine: &'static Machine, threads: u32) -> Result<Lowered, Diagnostics> {
     let threads = Threads::new(if settings.threads == 0 { threads } else { settings.threads });
     let gpu = &settings.gpu;
-    let options = gpu.lowering(target::in_process()?, lower::Options { threads, ..settings.lower_options(machine) })?;
+    let options = gpu.lowering(target::in_process()?, lower::Options { threads, ..settings.lower_options(machine)? })?;
     let mut lowered = pipeline::lower(&model.module, &model.path, options)?;
     gpu.check(&model.module, &lowered)?;
     lowered.set_max_iterations(settings.max_iterations);

@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::emit::{self, Image, Output, OutputKind};
 use crate::input::STANDARD;
 use crate::interface::MethodMemory;
+use crate::program::Method;
 use crate::{Compiled, ir};
 use clap::Args;
 use serde_json::{Value, json};
@@ -212,49 +213,53 @@ impl Arguments {
 fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
     let (lowered, files) = (&compiled.lowered, &compiled.files);
     let listing = |what| lowered.levels().iter().map(|level| listing(level, compiled.options.target, what)).collect::<Result<String, _>>();
-    let contents: Image = match request.kind {
-        OutputKind::Object => files.object.clone(),
-        OutputKind::Archive => compiled.archive(),
-        OutputKind::Weights => {
-            files.weights.clone().ok_or_else(|| usage("the object holds the weights").help("`--weights external` leaves them out"))?
-        }
-        OutputKind::Header => files.header.clone().into_bytes().into(),
-        OutputKind::Shared => compiled.shared(&soname(request, compiled))?,
-        OutputKind::Rust => compiled.rust().into_bytes().into(),
-        OutputKind::Cpp => compiled.cpp(&header_name(requests, compiled)).into_bytes().into(),
-        OutputKind::Json => format!("{:#}\n", files.report).into_bytes().into(),
-        OutputKind::Html => emit::html::page(&files.report).into_bytes().into(),
-        OutputKind::Graph => format!("{:#}\n", emit::explorer::graphs(&files.report)).into_bytes().into(),
-        OutputKind::Trace => format!("{:#}\n", emit::trace(files, &compiled.options.settings)?).into_bytes().into(),
-        OutputKind::Ir => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),
-        OutputKind::Kernels => lowered
-            .levels()
-            .iter()
-            .flat_map(|level| &level.program.kernels)
-            .map(|kernel| format!("{kernel}\n"))
-            .collect::<String>()
-            .into_bytes()
-            .into(),
-        OutputKind::Driver => files.driver().to_string().into_bytes().into(),
-        OutputKind::Clif => listing(Listing::Cranelift)?.into_bytes().into(),
-        OutputKind::Asm => listing(Listing::Machine)?.into_bytes().into(),
-        OutputKind::Plan => {
-            let memory = memories(compiled);
-            let lines =
-                lowered.plans.iter().zip(memory).map(|(p, (name, m))| format!("{name}: {}; {}\n", sizes::plan(p), sizes::with_ports(&m)));
-            lines.collect::<String>().into_bytes().into()
-        }
-        OutputKind::Depfile => {
-            let made = requests
+    let contents: Image =
+        match request.kind {
+            OutputKind::Object => files.object.clone(),
+            OutputKind::Archive => compiled.archive(),
+            OutputKind::Weights => {
+                files.weights.clone().ok_or_else(|| usage("the object holds the weights").help("`--weights external` leaves them out"))?
+            }
+            OutputKind::Header => files.header.clone().into_bytes().into(),
+            OutputKind::Shared => compiled.shared(&soname(request, compiled))?,
+            OutputKind::Rust => compiled.rust().into_bytes().into(),
+            OutputKind::Cpp => compiled.cpp(&header_name(requests, compiled)).into_bytes().into(),
+            OutputKind::Json => format!("{:#}\n", files.report).into_bytes().into(),
+            OutputKind::Html => emit::html::page(&files.report).into_bytes().into(),
+            OutputKind::Graph => format!("{:#}\n", emit::explorer::graphs(&files.report)).into_bytes().into(),
+            OutputKind::Trace => format!("{:#}\n", emit::trace(files, &compiled.options.settings)?).into_bytes().into(),
+            OutputKind::Ir => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),
+            OutputKind::Kernels => lowered
+                .levels()
                 .iter()
-                .find(|r| matches!(r.kind, OutputKind::Object | OutputKind::Archive | OutputKind::Shared))
-                .map_or(model, |r| &r.path);
-            let inputs: Vec<&str> = std::iter::once(model).chain(beside.iter().copied()).collect();
-            emit::depfile::depfile(made, &inputs).into_bytes().into()
-        }
-        // Compiling makes none of these. A test needs more than the compiled model.
-        OutputKind::Test | OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap | OutputKind::NodeData => Image::default(),
-    };
+                .flat_map(|level| &level.program.kernels)
+                .map(|kernel| format!("{kernel}\n"))
+                .collect::<String>()
+                .into_bytes()
+                .into(),
+            OutputKind::Driver => files.driver().to_string().into_bytes().into(),
+            OutputKind::Clif => listing(Listing::Cranelift)?.into_bytes().into(),
+            OutputKind::Asm => listing(Listing::Machine)?.into_bytes().into(),
+            OutputKind::Plan => {
+                let memory = memories(compiled);
+                let in_areas = |method: &Method| method.in_areas.as_ref().map_or(String::new(), sizes::in_areas);
+                let lines =
+                    lowered.plans.iter().zip(memory).zip(&lowered.program.methods).map(|((p, (name, m)), method)| {
+                        format!("{name}: {}; {}\n{}", sizes::plan(p), sizes::with_ports(&m), in_areas(method))
+                    });
+                lines.collect::<String>().into_bytes().into()
+            }
+            OutputKind::Depfile => {
+                let made = requests
+                    .iter()
+                    .find(|r| matches!(r.kind, OutputKind::Object | OutputKind::Archive | OutputKind::Shared))
+                    .map_or(model, |r| &r.path);
+                let inputs: Vec<&str> = std::iter::once(model).chain(beside.iter().copied()).collect();
+                emit::depfile::depfile(made, &inputs).into_bytes().into()
+            }
+            // Compiling makes none of these. A test needs more than the compiled model.
+            OutputKind::Test | OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap | OutputKind::NodeData => Image::default(),
+        };
     Ok(Output { path: request.path.clone().into(), kind: request.kind, contents })
 }
 
@@ -281,6 +286,9 @@ fn summary(requests: &[Request], compiled: &Compiled) {
             note(&format!("  {}: scratch {} B with memory for threads, {} B without", method.name, bytes[0], bytes[1]));
         }
     }
+    for known in lowered.program.methods.iter().filter_map(|method| method.in_areas.as_ref()) {
+        sizes::in_areas(known).lines().for_each(note);
+    }
     for (name, memory) in memories(compiled).into_iter().filter(|(_, memory)| memory.planned_bytes().is_some()) {
         note(&format!("  {name}: {}", sizes::with_ports(&memory)));
     }
@@ -294,9 +302,13 @@ fn summary(requests: &[Request], compiled: &Compiled) {
 fn summary_json(model: &str, requests: &[Request], compiled: &Compiled) -> Value {
     let record = &compiled.files.record;
     let output = |request: &Request| json!({ "kind": request.kind.name(), "path": request.path });
-    let method = |(name, memory): (&str, MethodMemory)| {
+    let methods = compiled.lowered.program.methods.iter().zip(memories(compiled));
+    let method = |(method, (name, memory)): (&Method, (&str, MethodMemory))| {
         let mut json = json!({ "name": name, "scratch_bytes": memory.scratch_bytes });
         memory.add_json(&mut json);
+        if let Some(known) = &method.in_areas {
+            json["areas"] = emit::report::areas_report(known);
+        }
         json
     };
     json!({
@@ -306,7 +318,7 @@ fn summary_json(model: &str, requests: &[Request], compiled: &Compiled) -> Value
         "target": record.target,
         "cpu_levels": record.levels.split(',').collect::<Vec<_>>(),
         "memory": record.footprint.to_json(),
-        "methods": memories(compiled).into_iter().map(method).collect::<Vec<_>>(),
+        "methods": methods.map(method).collect::<Vec<_>>(),
         "left_out": compiled.module.left_out,
     })
 }

@@ -185,6 +185,7 @@ fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String 
         text.push_str(&format!("  {}\n", sizes::plan(plan)));
         let memory = MethodMemory::new(method, record.footprint.state_bytes, listing.area_bytes(number));
         text.push_str(&format!("  {}\n", sizes::with_ports(&memory)));
+        text.push_str(&method.in_areas.as_ref().map_or(String::new(), sizes::in_areas));
         text.push_str(&listing.contents_text(number, detail));
         let (kernels, bytes) = (calls(&method.steps).len(), bytes_moved(method));
         text.push_str(&format!("  {} kernels move {} B\n\n", grouped(kernels as u64), grouped(bytes)));
@@ -237,6 +238,9 @@ fn model_json(listing: &Listing, compiled: &Compiled) -> Value {
                 "outputs": method.outputs.iter().map(port_json).collect::<Vec<_>>(), "scratch_bytes": sizes::whole(plan.arena_bytes),
                 "lower_bound_bytes": sizes::whole(plan.lower_bound), "lent_bytes": plan.lent_bytes, "optimal": plan.optimal, "bytes_moved": bytes_moved(method), "kernels": kernels });
         MethodMemory::new(method, record.footprint.state_bytes, listing.area_bytes(number)).add_json(&mut json);
+        if let Some(known) = &method.in_areas {
+            json["areas"] = emit::report::areas_report(known);
+        }
         listing.add_contents(number, &mut json);
         json
     };

@@ -58,6 +58,12 @@ pub struct Common {
     #[arg(long = "plan-effort", value_enum, value_name = "EFFORT", default_value = "normal", hide_default_value = true)]
     #[arg(hide_possible_values = true, help_heading = "Memory")]
     plan_effort: EffortArgument,
+    /// Memory areas, arena first: dtcm=64K:fast,sram=256K,psram=8M:slow
+    #[arg(long, value_name = "AREAS", help_heading = "Memory")]
+    memory: Option<String>,
+    /// Copy weights to an area of --memory
+    #[arg(long = "copy-weights", value_name = "AREA", help_heading = "Memory")]
+    copy_weights: Option<String>,
     /// Plan memory for N threads [default: --num-threads, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "Memory")]
     pub threads: Option<u32>,
@@ -163,6 +169,8 @@ impl Common {
             keep_plan: self.plan == PlanArgument::Program,
             search_longer: self.plan_effort == EffortArgument::Max,
             small: self.optimize == GoalArgument::Size,
+            memory: self.memory.clone(),
+            copy_weights: self.copy_weights.clone(),
             threads: self.threads.unwrap_or(0),
             max_iterations: self.max_iterations,
             gpu: self.gpu.settings(),

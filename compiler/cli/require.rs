@@ -1,8 +1,9 @@
-//! `--require arena<=64K,stack<=2K,flash<=300K`
+//! `--require arena<=64K,stack<=2K,flash<=300K`, and limits of the areas of `--memory`
 
 use super::compile::exceeded;
 use super::output::{grouped, table, usage};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::compile;
+use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::interface::Footprint;
 use crate::lower::Peak;
 
@@ -11,9 +12,16 @@ use crate::lower::Peak;
 /// # Errors
 /// A diagnostic if a limit is malformed. Otherwise one for each exceeded limit; for the arena it lists the live tensors at the peak.
 pub fn check((limits, page): (&str, &str), file: &str, footprint: &Footprint, peaks: &[Peak]) -> Result<(), Diagnostics> {
-    let malformed =
-        |limit: &str| usage(format!("--require {limit} is not understood")).expected("arena<=64K, stack<=2K or flash<=1M", limit);
-    let limits = limits.split(',').map(|limit| parse(limit).ok_or_else(|| malformed(limit))).collect::<Result<Vec<_>, _>>()?;
+    let malformed = |limit: &str| {
+        did_you_mean(
+            usage(format!("--require {limit} is not understood"))
+                .expected("arena<=64K, stack<=2K or flash<=1M, or an area of --memory", limit),
+            limit.split("<=").next().unwrap_or(limit).trim(),
+            words(footprint),
+        )
+    };
+    let parsed = |limit| parse(limit, footprint).ok_or_else(|| malformed(limit));
+    let limits = limits.split(',').map(parsed).collect::<Result<Vec<_>, _>>()?;
     let errors: Vec<Diagnostic> =
         limits.into_iter().filter_map(|limit| over(limit, page, footprint, peaks)).map(|error| error.in_file(file)).collect();
     if errors.is_empty() { Ok(()) } else { Err(Diagnostics(errors)) }
@@ -24,7 +32,8 @@ fn over((what, most): (&str, u64), page: &str, footprint: &Footprint, peaks: &[P
     let needed = match what {
         "arena" => footprint.arena_bytes(),
         "stack" => footprint.stack_bytes,
-        _ => footprint.flash_bytes(),
+        "flash" => footprint.flash_bytes(),
+        area => footprint.bytes_of_area(area).unwrap_or(0),
     };
     if needed <= most {
         return None;
@@ -32,7 +41,9 @@ fn over((what, most): (&str, u64), page: &str, footprint: &Footprint, peaks: &[P
     let bytes = |number| format!("{} B", grouped(number));
     let mut found = format!("{}, {} too much", bytes(needed), bytes(needed - most));
     let mut error = exceeded(format!("the model needs more {what} than it may"));
-    match what {
+    // The arena is the first area.
+    let is_arena = footprint.area_names.first().is_some_and(|name| name == what);
+    match if is_arena { "arena" } else { what } {
         "arena" => {
             found.push_str(&format!("\n{} of state", bytes(footprint.state_bytes)));
             if !peaks.is_empty() {
@@ -58,24 +69,26 @@ fn live(peaks: &[Peak]) -> String {
     table(&rows, &[0]).trim_end().to_owned()
 }
 
-fn parse(limit: &str) -> Option<(&str, u64)> {
+/// Returns the words that may stand before a limit.
+fn words(footprint: &Footprint) -> impl Iterator<Item = &str> {
+    ["arena", "stack", "flash"].into_iter().chain(footprint.area_names.iter().map(String::as_str))
+}
+
+fn parse<'l>(limit: &'l str, footprint: &Footprint) -> Option<(&'l str, u64)> {
     let (what, size) = limit.trim().split_once("<=")?;
-    if !["arena", "stack", "flash"].contains(&what) {
-        return None;
-    }
-    let (digits, unit) = match size.strip_suffix(['K', 'k']) {
-        Some(digits) => (digits, 1 << 10),
-        None => size.strip_suffix(['M', 'm']).map_or((size, 1), |digits| (digits, 1 << 20)),
-    };
-    Some((what, digits.parse::<u64>().ok()?.checked_mul(unit)?))
+    words(footprint).any(|word| word == what).then_some((what, compile::bytes(size)?))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::*;
 
     #[test]
     fn limits_have_units_of_1024() {
+        let area_names = ["dtcm", "sram"].map(String::from).into();
+        let footprint = Footprint { area_names, ..Footprint::default() };
+        let parse = |limit| parse(limit, &footprint);
+        assert_eq!(parse("sram<=256K"), Some(("sram", 256 << 10)));
         assert_eq!(parse("arena<=64K"), Some(("arena", 65536)));
         assert_eq!(parse("flash<=1M"), Some(("flash", 1 << 20)));
         assert_eq!(parse("stack<=2000"), Some(("stack", 2000)));

@@ -3,7 +3,7 @@
 use super::output::grouped;
 use crate::interface::{Footprint, MethodMemory};
 use crate::plan::Plan;
-use crate::program::ALIGNMENT;
+use crate::program::{ALIGNMENT, AreaUse, InAreas};
 
 /// Formats `11,232 B: 64 B state, 11,168 B scratch`.
 pub fn arena(footprint: &Footprint) -> String {
@@ -11,11 +11,31 @@ pub fn arena(footprint: &Footprint) -> String {
     format!("{arena} B: {state} B state, {scratch} B scratch")
 }
 
-/// Formats `; AREA0 1,024 B, AREA1 480 B`, if the application provides areas beside the arena.
+/// Formats `; AREA0 1,024 B, AREA1 480 B`, if the application provides areas beside the arena. If it has named them: ` in dtcm; AREA0 sram 1,024 B`.
 pub fn areas(footprint: &Footprint) -> String {
-    let area = |(number, &bytes): (usize, &u64)| format!("AREA{number} {} B", grouped(bytes));
+    let names = &footprint.area_names;
+    let name = |number: usize| names.get(number).map_or(String::new(), |name| format!("{name} "));
+    let area = |(number, &bytes): (usize, &u64)| format!("AREA{number} {}{} B", name(number + 1), grouped(bytes));
     let areas: Vec<String> = footprint.area_bytes.iter().enumerate().map(area).collect();
-    if areas.is_empty() { String::new() } else { format!("; {}", areas.join(", ")) }
+    let first = names.first().map_or(String::new(), |name| format!(" in {name}"));
+    if areas.is_empty() { first } else { format!("{first}; {}", areas.join(", ")) }
+}
+
+/// Formats a line for each area of a method: its size, what the method needs there, and the bytes that move there.
+pub fn in_areas(known: &InAreas) -> String {
+    let all = known.moved().max(1) as f64;
+    let line = |area: &AreaUse| {
+        let rank = if area.rank.is_empty() { String::new() } else { format!(", {}", area.rank) };
+        let share = 100.0 * area.moved as f64 / all;
+        let [bytes, size, moved] = [area.bytes, area.size, area.moved].map(grouped);
+        let weights = if area.weights > 0 { format!(" and {} B of weights", grouped(area.weights)) } else { String::new() };
+        format!("  {}: {bytes} B{weights} of {size} B{rank}; {moved} B move there, {share:.1} %\n", area.name)
+    };
+    let proof = match (known.optimal, known.lower_bound) {
+        (true, _) => "least cost for this order".to_owned(),
+        (false, bound) => format!("cost {}, lower bound {}", grouped(known.cost), grouped(bound)),
+    };
+    known.areas.iter().map(line).chain([format!("  areas: {proof}\n")]).collect()
 }
 
 /// Formats `; enough for each of x86-64-v2, x86-64-v3`, if an object has code for several CPU levels. They share one arena size, and a single
@@ -96,6 +116,7 @@ mod tests {
             state_bytes: 64,
             scratch_bytes: 11_168,
             area_bytes: vec![],
+            area_names: vec![],
             stack_bytes: 80,
             weights_bytes: 1000,
             code_bytes: 2500,
@@ -105,6 +126,9 @@ mod tests {
         assert_eq!(arena(&footprint), "11,232 B: 64 B state, 11,168 B scratch");
         let with_areas = Footprint { area_bytes: vec![1024, 0], ..footprint.clone() };
         assert_eq!((areas(&footprint), areas(&with_areas)), (String::new(), "; AREA0 1,024 B, AREA1 0 B".into()));
+        let named = Footprint { area_names: ["dtcm", "sram", "psram"].map(String::from).into(), ..with_areas };
+        assert_eq!(areas(&named), " in dtcm; AREA0 sram 1,024 B, AREA1 psram 0 B");
+        assert_eq!(["dtcm", "sram", "flash"].map(|name| named.bytes_of_area(name)), [Some(11_232), Some(1024), None]);
         let text = "3,500 B: 1,000 B constants, 2,500 B code (1,100 B x86-64-v2, 1,200 B x86-64-v3, 200 B shared)";
         assert_eq!(flash(&footprint, "x86-64-v2,x86-64-v3"), text);
         let one = Footprint { level_code_bytes: vec![2400], ..footprint };

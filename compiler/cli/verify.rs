@@ -262,7 +262,7 @@ fn first_difference(
     let settings = common.general_settings();
     let machine = machine(&settings)?;
     bisect::separate_sources(&mut model.module);
-    let mut lowered = pipeline::lower(&model.module, &model.path, settings.lower_options(machine))?;
+    let mut lowered = pipeline::lower(&model.module, &model.path, settings.lower_options(machine)?)?;
     lowered.program.max_iterations = settings.max_iterations;
     let calls: Vec<_> = cases.iter().map(|case| (case.method, case.inputs.clone())).collect();
     bisect::first_difference(&model.module, &lowered.program, machine, &calls, tolerance)

@@ -63,6 +63,7 @@ impl CompiledModel {
             state_bytes: self.interface.state_bytes,
             scratch_bytes: self.interface.scratch_bytes,
             area_bytes: self.interface.area_bytes.clone(),
+            area_names: self.interface.area_names.clone(),
             stack_bytes: self.stack_bytes,
             weights_bytes: self.constants.bytes,
             code_bytes: self.code_bytes(None),

@@ -91,6 +91,9 @@ impl Topology {
             for variable in program.variables.iter().chain(residents.flat_map(|residents| &residents.variables)) {
                 walk.mark(&format!("variable {} {} {:?}", variable.offset, variable.bytes, variable.initial));
             }
+            for copy in &program.copies {
+                walk.mark(&format!("copy {copy:?}"));
+            }
             for method in &program.methods {
                 walk.mark(&format!("method {} {}", method.name, method.scratch_bytes));
                 walk.steps(&method.name, &method.steps);

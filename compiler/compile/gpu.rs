@@ -75,7 +75,9 @@ impl GpuSettings {
     /// # Errors
     /// The errors of [`GpuSettings::machine`].
     pub fn lowering(&self, target: &Target, options: lower::Options) -> Result<lower::Options, Diagnostic> {
-        Ok(lower::Options { gpu: self.machine(target)?, needs_device: self.mode == Some(GpuMode::Require), ..options })
+        // A GPU uses one arena.
+        let gpu = if options.areas.list().is_empty() { self.machine(target)? } else { None };
+        Ok(lower::Options { gpu, needs_device: self.mode == Some(GpuMode::Require), ..options })
     }
 
     /// Checks that some of a module's GPU part has GPU code, if a GPU is required.

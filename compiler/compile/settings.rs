@@ -51,6 +51,14 @@ pub struct Settings {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[doc(hidden)]
     pub small: bool,
+    /// Memory areas, as `--memory` lists them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub memory: Option<String>,
+    /// The area that gets copies of weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub copy_weights: Option<String>,
     /// Number of threads for which scratch memory is planned; 0 and 1 mean the caller's thread alone.
     #[serde(skip_serializing_if = "is_alone")]
     #[doc(hidden)]
@@ -167,6 +175,25 @@ impl Settings {
     #[must_use]
     pub fn optimize_size(mut self) -> Self {
         self.small = true;
+        self
+    }
+
+    /// `--memory`: the memory areas of the application. The first one is the arena, the configuration has the others.
+    ///
+    /// ```
+    /// let settings = modelc::Settings::new().memory("dtcm=64K:fast,sram=256K").copy_weights("dtcm");
+    /// # assert_ne!(settings, modelc::Settings::new());
+    /// ```
+    #[must_use]
+    pub fn memory(mut self, areas: &str) -> Self {
+        self.memory = Some(areas.into());
+        self
+    }
+
+    /// `--copy-weights`: an area to which `init` copies weights.
+    #[must_use]
+    pub fn copy_weights(mut self, area: &str) -> Self {
+        self.copy_weights = Some(area.into());
         self
     }
 
@@ -324,10 +351,14 @@ impl Settings {
     }
 
     /// Returns the options of lowering.
-    pub fn lower_options(&self, machine: &'static Machine) -> lower::Options {
+    ///
+    /// # Errors
+    /// A usage diagnostic if memory areas are malformed, or if another option excludes them.
+    pub fn lower_options(&self, machine: &'static Machine) -> Result<lower::Options, Diagnostic> {
+        let areas = self.areas(machine)?;
         let plan = if self.keep_plan { PlanSource::Program } else { PlanSource::Own };
         let effort = if self.search_longer { Effort::Max } else { Effort::Normal };
         let goal = if self.small { Goal::Size } else { Goal::Speed };
-        lower::Options { effort, plan, goal, threads: Threads::new(self.threads.max(1)), ..lower::Options::new(machine) }
+        Ok(lower::Options { effort, plan, goal, areas, threads: Threads::new(self.threads.max(1)), ..lower::Options::new(machine) })
     }
 }

@@ -298,6 +298,9 @@ codes! {
     607 OTHER_VERSION Invalid
         "The object was compiled with another version of modelc."
         "Compile the object again.";
+    608 AREAS_TOO_SMALL Invalid
+        "The tensors do not fit into the memory areas."
+        "Enlarge the area that the message names, or add a slow one to `--memory`.";
 
     701 TARGET_NOT_YET Usage
         "Unsupported target."

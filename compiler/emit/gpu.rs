@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn variables_of_the_device_are_told_and_their_first_contents_are_no_region_of_calls() {
-        let variable = |name: &str, offset, bytes| Variable { name: name.into(), offset, bytes, initial: None };
+        let variable = |name: &str, offset, bytes| Variable { name: name.into(), offset, bytes, initial: None, is_copy: false };
         let variables = vec![variable("keys", 256, 1000), variable("values", 1280, 24)];
         let alike = Device { regions: vec![DeviceRegion::default(); 2], ..Device::idle(&GPUS[0]) };
         let device = Device { residents: Some(Residents { variables, region: 1 }), ..alike.clone() };

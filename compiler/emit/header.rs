@@ -12,7 +12,7 @@ use crate::codegen::driver::{Import, ImportKind};
 use crate::codegen::weights::WeightsHeader;
 use crate::interface::{ABI, ELEMENTS, Interface, MethodInterface, STATUSES, has_shape};
 use crate::ir::{ElementType, Scalar};
-use crate::program::{ALIGNMENT, Device, Method, Port, PortExtent, Program};
+use crate::program::{ALIGNMENT, Method, Port, PortExtent, Program};
 use crate::target::FEATURES;
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
     if program.device.is_some() {
         text.push_str(gpu::SHARED);
     }
-    sizes(&mut text, &upper, record, program.device.as_deref());
+    sizes(&mut text, &upper, record, program);
     if let Some((header, _)) = &compiled.external {
         external_weights(&mut text, &upper, header);
     }
@@ -138,9 +138,10 @@ typedef struct modelc_tensor {
 } modelc_tensor;
 ";
 
-fn sizes(text: &mut String, upper: &str, record: &ModelRecord, device: Option<&Device>) {
+fn sizes(text: &mut String, upper: &str, record: &ModelRecord, program: &Program) {
     let footprint = &record.footprint;
-    let but = device.map_or(String::new(), gpu::not_in_a_snapshot);
+    let has_copies = !program.copies.is_empty();
+    let but = program.device.as_deref().map_or(String::new(), gpu::not_in_a_snapshot);
     let _ = write!(
         text,
         "/* The arena is the state, then the scratch memory. A copy of the state is a snapshot{but}; instances may share scratch\n   \
@@ -161,11 +162,14 @@ fn sizes(text: &mut String, upper: &str, record: &ModelRecord, device: Option<&D
     }
     let _ = writeln!(
         text,
-        "/* Memory areas beside the arena, as the model's file plans them: modelc_config.areas has the address of each, a multiple of\n   \
-         {upper}_ARENA_ALIGN, in this order. They are scratch memory, and stay where they are as long as an instance lives. */"
+        "/* Memory areas beside the arena, as {}: modelc_config.areas has the address of each, a multiple of\n   \
+         {upper}_ARENA_ALIGN, in this order. They are scratch memory, and stay where they are as long as an instance lives.{} */",
+        if footprint.area_names.is_empty() { "the model's file plans them" } else { "--memory lists them" },
+        if has_copies { "\n   One also holds copies of weights, which init makes: other models must not use it." } else { "" }
     );
     for (number, bytes) in footprint.area_bytes.iter().enumerate() {
-        let _ = writeln!(text, "#define {upper}_AREA{number}_BYTES {bytes}");
+        let name = footprint.area_names.get(number + 1).map_or(String::new(), |name| format!(" /* {name} */"));
+        let _ = writeln!(text, "#define {upper}_AREA{number}_BYTES {bytes}{name}");
     }
     text.push('\n');
 }

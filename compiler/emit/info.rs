@@ -7,7 +7,8 @@
 //! 56  u32 ABI hash, u32 zero
 //! 64  u64 state, scratch, stack, weights: bytes
 //! 96  modelc's version, target, CPU levels with commas, the model's name, bytes of code that each level has for itself, with
-//!     commas, bytes of all code, and where there are any, bytes of tables: strings with a zero after each
+//!     commas, bytes of all code, and where there are any, bytes of tables, of areas with commas, and names of areas with
+//!     commas: strings with a zero after each
 //! ```
 
 use crate::interface::{ABI, Footprint};
@@ -59,8 +60,8 @@ impl ModelRecord {
         bytes.extend_from_slice(&self.model_sha256);
         bytes.extend_from_slice(&self.abi_hash.to_le_bytes());
         bytes.extend_from_slice(&[0; 4]);
-        let Footprint { state_bytes, scratch_bytes, stack_bytes, weights_bytes, code_bytes, level_code_bytes, table_bytes, area_bytes } =
-            &self.footprint;
+        let footprint = &self.footprint;
+        let Footprint { state_bytes, scratch_bytes, stack_bytes, weights_bytes, code_bytes, level_code_bytes, table_bytes, .. } = footprint;
         for number in [state_bytes, scratch_bytes, stack_bytes, weights_bytes] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
@@ -69,12 +70,11 @@ impl ModelRecord {
             bytes.extend(text.bytes().filter(|&b| b != 0));
             bytes.push(0);
         }
-        let areas = area_bytes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-        if *table_bytes > 0 || !areas.is_empty() {
-            bytes.extend(table_bytes.to_string().bytes().chain([0]));
-        }
-        if !areas.is_empty() {
-            bytes.extend(areas.bytes().chain([0]));
+        let areas = footprint.area_bytes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let names = footprint.area_names.join(",");
+        let (has_names, has_areas) = (!names.is_empty(), !areas.is_empty() || !names.is_empty());
+        for (text, is_there) in [(table_bytes.to_string(), *table_bytes > 0 || has_areas), (areas, has_areas), (names, has_names)] {
+            bytes.extend(text.bytes().chain([0]).filter(|_| is_there));
         }
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         let size = bytes.len() as u32;
@@ -127,6 +127,8 @@ impl ModelRecord {
         let code_bytes = strings.next().and_then(|number| number.parse().ok());
         let table_bytes = strings.next().and_then(|number| number.parse().ok()).unwrap_or(0);
         let area_bytes = strings.next().unwrap_or_default().split(',').map_while(|number| number.parse().ok()).collect();
+        let names = strings.next().unwrap_or_default();
+        let area_names = names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         Some(Self {
             abi: word(4)?,
             model_sha256: bytes.get(24..56)?.try_into().ok()?,
@@ -135,6 +137,7 @@ impl ModelRecord {
                 state_bytes: long(64)?,
                 scratch_bytes: long(72)?,
                 area_bytes,
+                area_names,
                 stack_bytes: long(80)?,
                 weights_bytes: long(88)?,
                 code_bytes: code_bytes.unwrap_or_else(|| level_code_bytes.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes))),
@@ -163,6 +166,7 @@ mod tests {
                 state_bytes: 64,
                 scratch_bytes: 1 << 33,
                 area_bytes: vec![0, 4096],
+                area_names: ["dtcm", "sram", "psram"].map(String::from).into(),
                 stack_bytes: 3,
                 weights_bytes: 4,
                 code_bytes: 2000,

@@ -11,7 +11,7 @@ use crate::codegen::driver::ImportKind;
 use crate::interface::MethodMemory;
 use crate::ir::Module;
 use crate::program::{
-    ALIGNMENT, Address, Call, Level, MemoryMap, Method, Occupant, Port, Program, calls, calls_in_streams, calls_together,
+    ALIGNMENT, AreaUse, Call, InAreas, Level, MemoryMap, Method, Occupant, Port, Program, calls, calls_in_streams, calls_together,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,12 +105,29 @@ fn method_report(method: &Method, identifier: &str) -> Value {
         "outputs": method.outputs.iter().map(port_report).collect::<Vec<_>>(),
         "memory_map": map_report(&method.memory_map),
     });
+    if let Some(known) = &method.in_areas {
+        report["areas"] = areas_report(known);
+    }
     if let Some(bytes) = method.scratch_bytes_alone {
         report["scratch_bytes_alone"] = whole(bytes).into();
         report["calls_together"] = json!(calls_together(&method.steps));
         report["calls_in_streams"] = json!(calls_in_streams(&method.steps));
     }
     report
+}
+
+/// Returns a method's memory in the areas of `--memory`.
+pub fn areas_report(known: &InAreas) -> Value {
+    let area = |area: &AreaUse| {
+        json!({ "name": area.name, "size_bytes": area.size, "rank": area.rank, "bytes": area.bytes, "weights_bytes": area.weights,
+                "moved_bytes": area.moved })
+    };
+    json!({
+        "areas": known.areas.iter().map(area).collect::<Vec<_>>(),
+        "cost": known.cost,
+        "lower_bound_cost": known.lower_bound,
+        "optimal": known.optimal,
+    })
 }
 
 /// Rounds scratch memory up to the alignment, as callers provide it.
@@ -133,8 +150,8 @@ fn map_report(map: &MemoryMap) -> Value {
 
 /// Returns the bytes of the constants that calls read, each counted once.
 pub fn constants_bytes<'c>(program: &Program, calls: impl IntoIterator<Item = &'c Call>) -> u64 {
-    let constant = |address: &Address| if let Address::Constant(number, _) = address { Some(*number as usize) } else { None };
-    let distinct: BTreeSet<usize> = calls.into_iter().flat_map(|call| &call.arguments).filter_map(constant).collect();
+    let arguments = calls.into_iter().flat_map(|call| &call.arguments);
+    let distinct: BTreeSet<usize> = arguments.filter_map(|&address| program.constant_at(address)).collect();
     distinct.iter().filter_map(|&number| program.constants.get(number)).map(|blob| blob.data.len() as u64).sum()
 }
 

@@ -11,6 +11,8 @@ pub struct Footprint {
     pub scratch_bytes: u64,
     /// `NET_AREAn_BYTES`: memory areas that the application gives beside the arena.
     pub area_bytes: Vec<u64>,
+    /// Names of all areas, with the arena's first; empty unless the application has named them.
+    pub area_names: Vec<String>,
     /// `NET_STACK_BYTES`: the most stack of any call, callbacks excluded.
     pub stack_bytes: u64,
     /// Bytes of constants, in the object or in a separate file.
@@ -27,6 +29,14 @@ impl Footprint {
     /// Returns `NET_ARENA_BYTES`: state, then scratch.
     pub fn arena_bytes(&self) -> u64 {
         self.state_bytes + self.scratch_bytes
+    }
+
+    /// Returns the bytes of an area with a name. `None` if there is no such area.
+    pub fn bytes_of_area(&self, name: &str) -> Option<u64> {
+        match self.area_names.iter().position(|known| known == name)? {
+            0 => Some(self.arena_bytes()),
+            number => self.area_bytes.get(number - 1).copied(),
+        }
     }
 
     /// Returns `NET_FLASH_BYTES`: code, constants and tables, which are read-only.
@@ -53,6 +63,9 @@ impl Footprint {
         if !self.area_bytes.is_empty() {
             sizes["area_bytes"] = json!(self.area_bytes);
         }
+        if !self.area_names.is_empty() {
+            sizes["area_names"] = json!(self.area_names);
+        }
         if self.table_bytes > 0 {
             sizes["table_bytes"] = self.table_bytes.into();
         }
@@ -70,6 +83,7 @@ mod tests {
             state_bytes: 64,
             scratch_bytes: 192,
             area_bytes: vec![],
+            area_names: vec![],
             stack_bytes: 80,
             weights_bytes: 1000,
             code_bytes: 500,

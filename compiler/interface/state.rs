@@ -1,12 +1,11 @@
 //! Layout of the state: the runtime's record, then the program's variables, then the record of a device.
 
 use super::device::Arrays;
+pub use crate::program::RECORD_BYTES;
 use crate::program::{ALIGNMENT, Program};
 
 /// Number of the application binary interface; part of every versioned symbol.
 pub const ABI: u32 = 1;
-/// Bytes of the runtime's record at the start of the state.
-pub const RECORD_BYTES: u64 = 64;
 
 /// The parts of the state, each aligned to `ALIGNMENT`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

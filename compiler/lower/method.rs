@@ -65,6 +65,7 @@ pub(super) fn lower(
     let alone = Frame { options: Options { threads: Threads::ALONE, ..options }, ..frame };
     let alone = match options.threads.count {
         0 | 1 => None,
+        _ if !options.areas.list().is_empty() => None,
         _ => Some(arena_of(&alone, &candidate, &fusions, &KnownNeeds::default())?),
     };
 

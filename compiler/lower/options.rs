@@ -1,5 +1,6 @@
 //! Options of lowering.
 
+use super::areas::Areas;
 use crate::machine::Machine;
 use crate::plan::Effort;
 use crate::schedule::{Goal, Threads};
@@ -21,6 +22,8 @@ pub struct Options {
     pub gpu: Option<&'static Machine>,
     /// `true` if the program always runs with the device. Variables that only the device uses then live there, and the device's calls have no host code.
     pub needs_device: bool,
+    /// The memory areas of the application. Without any, all memory is one arena without a limit.
+    pub areas: Areas,
 }
 
 impl Options {
@@ -34,6 +37,7 @@ impl Options {
             threads: Threads::ALONE,
             gpu: None,
             needs_device: false,
+            areas: Areas::default(),
         }
     }
 }

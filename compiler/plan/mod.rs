@@ -12,10 +12,14 @@
 //! 5. `problem`, `greedy`, `rank`, `exact`, `pack`: blocks are packed as low as the search finds;
 //! 6. `lend`: tensors at the peak go to callers' buffers that hold no result yet.
 //!
+//! `areas` divides a request among several memory areas, each with a plan of its own.
+//!
 //! Everything is deterministic: the search is limited by nodes, not by time.
 
+mod areas;
 mod bound;
 mod check;
+mod check_areas;
 pub mod csv;
 mod exact;
 mod fixed;
@@ -33,7 +37,9 @@ mod views;
 #[cfg(test)]
 mod tests;
 
+pub use areas::{Area, Part, PlaceError, Placement, Shortage};
 pub use check::{CheckError, check};
+pub use check_areas::check_areas;
 pub use lend::Lender;
 pub use lifetimes::Lifetimes;
 pub use order::{Order, order};
@@ -81,6 +87,14 @@ pub fn plan(request: &Request) -> Result<Plan, PlanError> {
         explored_nodes: layout.packing.nodes,
         peak_step: bound.step,
     })
+}
+
+/// Places the tensors and the scratch memory of a request in several areas, at the least cost that the search finds. The steps keep their order.
+///
+/// # Errors
+/// A fault in the request, or what did not fit.
+pub fn place(request: &Request, areas: &[Area]) -> Result<Placement, PlaceError> {
+    areas::place(request, areas, plan)
 }
 
 /// A request with tensors in callers' buffers, and its plan.

@@ -1,6 +1,7 @@
 //! Entry points of a program, and their ports.
 
 use super::address::Address;
+use super::in_areas::InAreas;
 use super::memory_map::MemoryMap;
 use super::moving::Moving;
 use super::step::Step;
@@ -33,6 +34,8 @@ pub struct Method {
     pub scratch_bytes_alone: Option<u64>,
     /// Bytes of each memory area that the application provides beside the arena.
     pub area_bytes: Vec<u64>,
+    /// Figures of the application's areas, if it has named some.
+    pub in_areas: Option<InAreas>,
     /// Addresses in the scratch memory that depend on the extents of inputs.
     pub moving: Moving,
 }

@@ -4,6 +4,8 @@ use crate::ir::Data;
 
 /// Alignment of the arena, of the weights and of every constant: a cache line, and the widest vector.
 pub const ALIGNMENT: u64 = 64;
+/// Bytes of the runtime's record at the start of the state.
+pub const RECORD_BYTES: u64 = 64;
 
 /// Read-only data; aligned to [`ALIGNMENT`] in the object.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,4 +27,19 @@ pub struct Variable {
     pub bytes: u64,
     /// The constant with its initial contents; zeros if absent.
     pub initial: Option<usize>,
+    /// `true` for a copy of a constant, which no kernel writes.
+    pub is_copy: bool,
+}
+
+/// A copy of a constant in an area that the application provides beside the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// The constant.
+    pub constant: usize,
+    /// Number of the area.
+    pub area: u32,
+    /// Offset there, a multiple of [`ALIGNMENT`].
+    pub offset: u64,
+    /// Size.
+    pub bytes: u64,
 }

@@ -19,6 +19,10 @@ class LoadOptions(TypedDict, total=False):
     plan: Literal["own", "program"] | None
     #: Search for a smaller plan: normal or max [default: normal]
     plan_effort: Literal["normal", "max"] | None
+    #: Memory areas, arena first: dtcm=64K:fast,sram=256K,psram=8M:slow
+    memory: Value | None
+    #: Copy weights to an area of --memory
+    copy_weights: Value | None
     #: Plan memory for N threads [default: --num-threads, else 1]
     threads: Value | None
     #: Change the shape of an input: in0=1x224x224x3

@@ -1,6 +1,7 @@
 //! The command line: outputs that it rejects, its exit statuses, and its messages for files that are not models.
 
 mod advice;
+mod areas;
 mod arrays;
 mod folder;
 mod foreign;

@@ -57,7 +57,7 @@ fn mistakes(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) 
 /// Returns all kinds of JSON that commands write.
 fn reports(folder: &Folder) -> Vec<Value> {
     let json = ["--message-format", "json"];
-    let commands: [(&[&str], &[&str]); 17] = [
+    let commands: [(&[&str], &[&str]); 18] = [
         (
             &[
                 "m.tflite",
@@ -75,7 +75,7 @@ fn reports(folder: &Folder) -> Vec<Value> {
             ],
             &json,
         ),
-        (&["m.tflite", "-o", "libnet.so", "--name", "net"], &json),
+        (&["m.tflite", "-o", "libnet.so", "--name", "net", "--memory", "a=1K:fast,b=1M", "--emit", "json=areas.json"], &json),
         (&["missing.tflite", "-o", "x.o"], &json),
         (&["run", "m.tflite", "--top-k", "2"], &json),
         (&["bench", "m.tflite", "--num-runs", "2", "--min-secs", "0", "--profile"], &json),
@@ -84,6 +84,7 @@ fn reports(folder: &Folder) -> Vec<Value> {
         (&["verify", "m.tflite", "--bisect"], &json),
         (&["inspect", "m.tflite"], &["--compare", "net.json", "--json"]),
         (&["inspect", "m.tflite"], &["--json"]),
+        (&["inspect", "m.tflite", "--memory", "a=1K:fast,b=1M"], &["--json"]),
         (&["inspect", "net.o"], &["--json"]),
         (&["inspect", "libnet.so"], &["--json"]),
         (&["weights", "m.tflite", "--like", "net.o", "-o", "new.bin"], &json),
@@ -98,7 +99,8 @@ fn reports(folder: &Folder) -> Vec<Value> {
         texts.extend([text(&output.stdout), text(&output.stderr)]);
     }
     texts.extend(
-        ["net.json", "net.graph.json", "net.trace.json", "timed.json"].map(|name| fs::read_to_string(folder.at(name)).expect("a report")),
+        ["net.json", "net.graph.json", "net.trace.json", "timed.json", "areas.json"]
+            .map(|name| fs::read_to_string(folder.at(name)).expect("a report")),
     );
     let library = fs::read(folder.at("libnet.so")).expect("a library");
     let description = library.split(|&byte| byte == 0).find(|part| part.windows(14).any(|part| part == b"modelc.ports/1"));

@@ -182,7 +182,7 @@ pub fn checked() -> Program {
 /// Returns the program with a variable v on the device, in place of w in the first sum. It starts as w², and is x² after a call.
 pub fn keeping() -> Program {
     changed(|device| {
-        let variable = Variable { name: "v".into(), offset: 1024, bytes: BYTES, initial: Some(0) };
+        let variable = Variable { name: "v".into(), offset: 1024, bytes: BYTES, initial: Some(0), is_copy: false };
         device.area_bytes = 1024 + BYTES;
         device.regions[0].steps = vec![
             dispatch(Work::Sum, &[area(256), area(1024), area(512)]),

@@ -55,13 +55,14 @@ mod tests {
             memory_map: MemoryMap::default(),
             scratch_bytes_alone: None,
             area_bytes: vec![],
+            in_areas: None,
             moving: Moving::default(),
         };
         let text = method(&device, &one);
         assert!(text.contains("region 1") && !text.contains("region 0") && text.contains("3,000"), "{text}");
         assert_eq!(method(&device, &Method { steps: vec![], ..one }), "");
         assert!(summary(&device, &[1000, 24]).starts_with("vulkan1.1: 0 kernels, 1,024 B of SPIR-V; area 4,096 B, constants"));
-        let variable = Variable { name: "cache".into(), offset: 256, bytes: 1024, initial: None };
+        let variable = Variable { name: "cache".into(), offset: 256, bytes: 1024, initial: None, is_copy: false };
         let keeps = Device { residents: Some(Residents { variables: vec![variable], region: 1 }), ..device };
         assert!(summary(&keeps, &[]).contains("area 4,096 B (variables 1,024 B), constants"));
     }

@@ -34,7 +34,8 @@ pub(super) fn init(context: &Context<'_>) -> Function {
             gpu::release(e, context, gpu, arena);
         }
         write_record(e, context, arena, (whole, level), &fields);
-        initialise_variables(e, context, arena, weights);
+        initialise_variables(e, context, arena, (weights, true));
+        copy_weights(e, context, &fields, weights);
         if let (Some(gpu), Some(host)) = (&context.gpu, fields.host) {
             gpu::open_if_faster(e, context, gpu, level, (arena, weights, host));
         }
@@ -49,7 +50,7 @@ fn reset(context: &Context<'_>) -> Function {
             gpu::reset(e, context, part, arguments[0]);
         }
         let weights = context.weights_file.map(|_| e.load(Width::Word, arguments[0], record::WEIGHTS));
-        initialise_variables(e, context, arguments[0], weights);
+        initialise_variables(e, context, arguments[0], (weights, false));
     })
 }
 
@@ -213,13 +214,25 @@ fn write_record(e: &mut Builder, context: &Context<'_>, state: Value, (whole, le
     }
 }
 
-/// Writes the initial contents of variables, or zeros.
-fn initialise_variables(e: &mut Builder, context: &Context<'_>, state: Value, weights: Option<Value>) {
-    for variable in &context.program.variables {
+/// Writes the initial contents of variables, or zeros. `weights` is the address of a separate file of weights, and `true` for copies of constants, too.
+fn initialise_variables(e: &mut Builder, context: &Context<'_>, state: Value, (weights, copies): (Option<Value>, bool)) {
+    for variable in context.program.variables.iter().filter(|variable| copies || !variable.is_copy) {
         let to = e.at(state, context.interface.state.variables.offset + variable.offset);
         let initial = variable.initial.map(|constant| context.constants.offsets[constant]);
         let from = initial.map(|offset| e.constant(weights, offset));
         fill(e, to, from, variable.bytes);
+    }
+}
+
+/// Copies constants to areas.
+fn copy_weights(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields, weights: Option<Value>) {
+    let list = fields.pointers.iter().find(|(_, to)| *to == record::AREAS);
+    let Some(&(list, _)) = list.filter(|_| !context.program.copies.is_empty()) else { return };
+    for copy in &context.program.copies {
+        let area = e.load(Width::Word, list, copy.area as i32 * e.layout.pointer as i32);
+        let to = e.at(area, copy.offset);
+        let from = e.constant(weights, context.constants.offsets[copy.constant]);
+        fill(e, to, Some(from), copy.bytes);
     }
 }
 

@@ -76,7 +76,7 @@ fn program() -> Program {
         ..Method::default()
     };
     let blob = |bytes: Vec<u8>| Blob { name: String::new(), data: Data::from(bytes) };
-    let variable = |offset, bytes, initial| Variable { name: String::new(), offset, bytes, initial };
+    let variable = |offset, bytes, initial| Variable { name: String::new(), offset, bytes, initial, is_copy: false };
     Program {
         constants: vec![blob((1..=75).collect()), blob(vec![0; 16])],
         variables: vec![variable(0, 75, Some(0)), variable(80, 9, None)],

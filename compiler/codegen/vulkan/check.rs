@@ -146,7 +146,7 @@ mod tests {
             says(wrong(|device, _| first_dispatch(device).counts = Some(place)), &format!("are not counted at {place}"));
         }
         let resident = |offset, region| {
-            let variable = Variable { name: "cache".into(), offset, bytes: 256, initial: None };
+            let variable = Variable { name: "cache".into(), offset, bytes: 256, initial: None, is_copy: false };
             wrong(|device, _| {
                 device.regions.push(DeviceRegion::default());
                 device.residents = Some(Residents { variables: vec![variable], region });

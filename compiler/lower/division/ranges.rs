@@ -51,6 +51,7 @@ struct Member<'c> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Memory {
     Scratch,
+    Area(u32),
     Variables,
     Input(u32),
     Output(u32),
@@ -169,14 +170,15 @@ fn working(parts: &Parts, argument: usize, number: u32) -> Option<Address> {
     Some(working.second.plus(further * working.step))
 }
 
-/// Returns the memory and the offset of an address. `None` for constants, areas, moving places and addresses on a device.
+/// Returns the memory and the offset of an address. `None` for constants, moving places and addresses on a device.
 fn place(address: Address) -> Option<(Memory, u64)> {
     match address {
         Address::Scratch(offset) => Some((Memory::Scratch, offset)),
         Address::Variable(offset) => Some((Memory::Variables, offset)),
         Address::Input(number, offset) => Some((Memory::Input(number), offset)),
         Address::Output(number, offset) => Some((Memory::Output(number), offset)),
-        Address::Area(..) | Address::Moving(..) | Address::Resident(_) | Address::Constant(..) => None,
+        Address::Area(number, offset) => Some((Memory::Area(number), offset)),
+        Address::Moving(..) | Address::Resident(_) | Address::Constant(..) => None,
     }
 }
 

@@ -43,7 +43,8 @@ impl Addresses<'_> {
 
     /// Returns the address of a scratch buffer, by its step and number.
     pub fn of_scratch(&self, step: usize, number: usize) -> Address {
-        scratch(self.moving.of_scratch(step, number), self.plan.scratch[step][number])
+        let in_arena = || scratch(self.moving.of_scratch(step, number), self.plan.scratch[step][number]);
+        self.loans.of_scratch(step, number).unwrap_or_else(in_arena)
     }
 
     /// Tests whether a tensor that a kernel reads and one that it writes have the same address.

@@ -14,12 +14,24 @@ use rustc_hash::FxHashMap;
 #[derive(Default)]
 pub(in crate::lower) struct Loans {
     places: FxHashMap<TensorId, Address>,
+    /// Scratch buffers, by step and number.
+    scratch: FxHashMap<(usize, usize), Address>,
 }
 
 impl Loans {
     /// Returns the address of a tensor, if it is in a caller's memory.
     pub fn of_tensor(&self, tensor: TensorId) -> Option<Address> {
         self.places.get(&tensor).copied()
+    }
+
+    /// Returns the address of a scratch buffer of a step, if it is in a caller's memory.
+    pub fn of_scratch(&self, step: usize, number: usize) -> Option<Address> {
+        self.scratch.get(&(step, number)).copied()
+    }
+
+    /// Adds scratch buffers with their addresses.
+    pub fn with_scratch(self, scratch: Vec<((usize, usize), Address)>) -> Self {
+        Self { scratch: scratch.into_iter().collect(), ..self }
     }
 
     /// Finds all tensors that lie in `storages`, directly or as views. Each storage has its address.
@@ -34,7 +46,7 @@ impl Loans {
         let homes = plan::homes(request).map_err(|error| bug(error.to_string()))?;
         let place = |home: plan::Home| Some(storages.get(&home.root)?.plus(home.offset));
         let places = (0..).zip(homes).filter_map(|(tensor, home)| Some((TensorId(tensor), place(home)?))).collect();
-        Ok(Self { places })
+        Ok(Self { places, ..Self::default() })
     }
 }
 

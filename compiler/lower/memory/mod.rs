@@ -9,6 +9,7 @@ pub(super) mod lending;
 pub(super) mod moving;
 pub(super) mod places;
 pub(super) mod resolver;
+pub(super) mod split;
 pub(super) mod steps;
 pub(super) mod subtensors;
 pub(super) mod tensors;

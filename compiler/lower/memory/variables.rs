@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::unroll;
 use crate::ir::{Module, State};
 use crate::lower::pool::Pool;
-use crate::program::Variable;
+use crate::program::{self, RECORD_BYTES, Variable};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Alignment of variables, equal to that of tensors in the arena.
@@ -42,12 +42,18 @@ impl Variables {
                 name: data.name.clone(),
                 offset,
                 bytes: end - offset,
+                is_copy: false,
                 initial: initial.map(|contents| pool.constant(contents, || data.name.clone()) as usize),
             });
             variables.offsets.insert(state, offset);
             variables.bytes = end;
         }
         Ok(variables)
+    }
+
+    /// Returns the bytes of the whole state: the runtime's record, then the variables.
+    pub fn state_bytes(&self) -> u64 {
+        RECORD_BYTES + self.bytes.next_multiple_of(program::ALIGNMENT)
     }
 
     /// Returns the offset of a state that a method uses.

@@ -16,10 +16,12 @@ use crate::lower::memory::checked::{check, checked, refused};
 use crate::lower::memory::imported::{self, InFile};
 use crate::lower::memory::lending::{self, Loans};
 use crate::lower::memory::moving::MovingPlaces;
+use crate::lower::memory::split::{Split, split};
 use crate::lower::memory::steps;
 use crate::lower::memory::tensors::Tensors;
 use crate::lower::options::PlanSource;
 use crate::plan::{self, Effort, Lent, Place, Plan, Request, TensorId};
+use crate::program::InAreas;
 use rustc_hash::FxHashMap;
 
 /// A method with its memory plan: see the module.
@@ -37,8 +39,10 @@ pub(in crate::lower) struct Planned<'a> {
     pub moving: MovingPlaces,
     /// The tensors in callers' memory.
     loans: Loans,
-    /// Bytes of the areas that the file plans beside the first one.
+    /// Bytes of the areas beside the arena.
     pub area_bytes: Vec<u64>,
+    /// Figures of the application's areas, if it has named some.
+    pub in_areas: Option<InAreas>,
 }
 
 impl<'a> Planned<'a> {
@@ -61,7 +65,9 @@ impl<'a> Planned<'a> {
             PlanSource::Program => plan_of_file(frame, placed, &items, &ids, (&mut request, &mut areas)),
         };
         let (order, plan) = found.map_err(bug)?;
-        let may_join = ranges::takes(frame.options) && placed.ends.entered.is_empty() && frame.options.plan == PlanSource::Own;
+        let has_areas = !frame.options.areas.list().is_empty();
+        let may_join =
+            ranges::takes(frame.options) && placed.ends.entered.is_empty() && frame.options.plan == PlanSource::Own && !has_areas;
         let alone = Streamed { streams: vec![None; order.len()], order, plan };
         let Streamed { order, plan, streams } = if matches!(purpose, Purpose::Kernels) && may_join {
             let streams = lists::of_work(&items, bands, frame.options.threads.count);
@@ -73,18 +79,17 @@ impl<'a> Planned<'a> {
         let mut left: Vec<Option<Item<'a>>> = items.into_iter().map(Some).collect();
         let items: Vec<Item<'a>> = order.iter().filter_map(|&i| left[i].take()).collect();
         let on_device = items.iter().flat_map(|item| &item.schedules).any(|s| s.is_on_device);
-        let lent = match purpose {
-            Purpose::Kernels if !on_device => lending::lent(frame, placed, &ids, (&request, &plan))?,
-            _ => None,
-        };
-        let (request, plan, loans) = match lent {
-            Some((Lent { request, plan }, loans)) => {
-                check(&request, &plan).map_err(bug)?;
-                (request, plan, loans)
+        let (request, plan, loans, in_areas) = match purpose {
+            Purpose::Kernels if has_areas => {
+                let Split { request, plan, places, scratch, bytes, in_areas } = split(frame, placed.resolver.grouped, &items, &request)?;
+                areas.bytes = bytes;
+                let loans = Loans::new(&request, &places)?.with_scratch(scratch);
+                (request, plan, loans, Some(in_areas))
             }
-            None => {
-                let loans = Loans::new(&request, &areas.places)?;
-                (request, plan, loans)
+            _ => {
+                let lends = matches!(purpose, Purpose::Kernels) && !on_device;
+                let (request, plan, loans) = in_outputs(frame, placed, &ids, (request, plan), (&areas, lends))?;
+                (request, plan, loans, None)
             }
         };
         // A plan of the file does not move, and a device binds the places of the plan.
@@ -93,13 +98,34 @@ impl<'a> Planned<'a> {
             Purpose::Kernels if !stays => MovingPlaces::new(&placed.resolver, &placed.ends.entered, &ids, &request, &plan),
             _ => MovingPlaces::default(),
         };
-        Ok(Self { placed, items, streams, request, plan, ids, moving, loans, area_bytes: areas.bytes })
+        Ok(Self { placed, items, streams, request, plan, ids, moving, loans, area_bytes: areas.bytes, in_areas })
     }
 
     /// Returns the addresses of the method's values.
     pub fn addresses(&'a self, frame: &Frame<'a>) -> Addresses<'a> {
         let Self { placed, ids, plan, moving, loans, .. } = self;
         Addresses { resolver: &placed.resolver, variables: frame.variables, ids, plan, moving, loans }
+    }
+}
+
+/// Plans a method again with tensors in callers' output buffers, if `lends` is set and this makes its arena smaller. `areas` are those of the file.
+fn in_outputs(
+    frame: &Frame<'_>,
+    placed: &Placed<'_>,
+    ids: &FxHashMap<Value, TensorId>,
+    (request, plan): (Request, Plan),
+    (areas, lends): (&Areas, bool),
+) -> Result<(Request, Plan, Loans), Diagnostics> {
+    let lent = if lends { lending::lent(frame, placed, ids, (&request, &plan))? } else { None };
+    match lent {
+        Some((Lent { request, plan }, loans)) => {
+            check(&request, &plan).map_err(bug)?;
+            Ok((request, plan, loans))
+        }
+        None => {
+            let loans = Loans::new(&request, &areas.places)?;
+            Ok((request, plan, loans))
+        }
     }
 }
 

@@ -80,6 +80,7 @@ pub(in crate::lower) fn write(
         optimal: plan.optimal,
         memory_map,
         area_bytes: planned.area_bytes.clone(),
+        in_areas: planned.in_areas.clone(),
         moving: planned.moving.moving.clone(),
         ..Method::default()
     };
