@@ -94,7 +94,7 @@ fn compare_module(seed: u64, mut module: Module, inputs: &[Tensor], machine: &'s
     // Every fourth module is compiled for small code; a quarter is planned for little memory, and a quarter without merges.
     let goal = if seed % 4 == 3 { Goal::Size } else { Goal::Speed };
     let plan = [PlanSource::Own, PlanSource::Own, PlanSource::Smallest, PlanSource::Program][(seed / 4 % 4) as usize];
-    let areas = if plan == PlanSource::Own && seed % 3 == 0 { areas(seed) } else { lower::Areas::default() };
+    let areas = if plan == PlanSource::Own && seed.is_multiple_of(3) { areas(seed) } else { lower::Areas::default() };
     let options = lower::Options { goal, plan, areas, ..lower::Options::new(machine) };
     let Some(found) = compiled(&module, inputs, options).map_err(explain)? else { return Ok(false) };
     for (index, (found, expected)) in found.iter().zip(&interpreted(&module, inputs)).enumerate() {
