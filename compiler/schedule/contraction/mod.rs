@@ -32,6 +32,7 @@ mod places;
 pub mod products;
 mod register_tile;
 mod right;
+mod round_in_squares;
 mod row_pairs;
 mod sections;
 pub mod sparse;

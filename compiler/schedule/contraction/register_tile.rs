@@ -48,7 +48,8 @@ pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_b
             return tile_in_16_bits(outputs, width, in_blocks);
         }
         if let Form::Squares { group, .. } = form {
-            return squares::tile(group, outputs, width);
+            let [pixels, vectors] = squares::tile(group, outputs, width);
+            return Tile { pixels, vectors };
         }
         let is_one_row = work.output_size[0] * work.planes.output == 1;
         let depth = work.planes.window * work.window[0] * work.window[1] * (work.channels / work.groups);

@@ -5,17 +5,13 @@
 //! A level alone packs weights as products take them: `[k / 8][channel][8]`. Beside levels with products of fours, it reads their panels, and
 //! interleaves the fours of two neighbouring groups.
 
-use super::direct::Part;
 use super::form::Form;
 use super::geometry::Contraction;
-use super::loops::Lowering;
-use super::register_tile::Tile;
-use super::tile::SegmentPlace;
-use crate::kernel::{DotOp, KernelBuilder, Value};
+use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::context::{Context, Goal};
 
 /// Elements of k in a product.
-const EIGHT: u64 = 8;
+pub(super) const EIGHT: u64 = 8;
 
 /// Products of k in a round of the innermost loop, the preferred number first. Two take one load of a pixel.
 const IN_A_ROUND: [u64; 4] = [4, 2, 3, 5];
@@ -52,14 +48,14 @@ impl Contraction {
     }
 }
 
-/// Returns the tile, whose squares stay in registers beside the operands of a product.
-pub(super) fn tile(group: u64, outputs: u64, width: u64) -> Tile {
+/// Returns the pixels and vectors of a tile, whose squares stay in registers beside the operands of a product.
+pub(super) fn tile(group: u64, outputs: u64, width: u64) -> [u64; 2] {
     // Fours that are interleaved take two registers more.
     let most_vectors = if group == EIGHT { 4 } else { 2 };
     let vectors = [4, 2].into_iter().find(|&v| v <= most_vectors && 4 * v <= outputs).unwrap_or(1);
     let most = if vectors == 4 { 6 } else { 8 };
     let pixels = width.div_ceil(width.div_ceil(most)).next_multiple_of(2);
-    Tile { pixels: pixels.min(width), vectors }
+    [pixels.min(width), vectors]
 }
 
 /// Returns the groups of k in a round of the innermost loop over `groups`.
@@ -101,92 +97,14 @@ pub(super) fn apart(b: &mut KernelBuilder, squares: &[Value], [pixels, vectors]:
     sums
 }
 
-impl Lowering<'_> {
-    /// Adds the products of a round to squares. The operands of all pixels stay in registers, and weights are loaded one by one.
-    pub(super) fn round_in_squares(
-        &self,
-        b: &mut KernelBuilder,
-        part: &Part,
-        at: SegmentPlace,
-        round: Round,
-        mut sums: Vec<Value>,
-    ) -> Vec<Value> {
-        let op = if round.signed { DotOp::SignedSquares } else { DotOp::UnsignedSignedSquares };
-        let (products, of_pair) = (round.groups * round.group / EIGHT, at.width.lanes as usize / 2);
-        for first in (0..products).step_by(2) {
-            let together = (products - first).min(2);
-            let operands = self.operands_of_pairs(b, at, (first * EIGHT, together), round.pixels);
-            for (nth, xs) in (first..).zip(operands) {
-                let mut number = 0;
-                while number < of_pair {
-                    let weights = self.weights_of_channels(b, part, at, (nth, round.group), 2 * number as u64);
-                    for (w, channels) in weights.into_iter().zip(number..) {
-                        for (pair, &x) in xs.iter().enumerate() {
-                            let sum = &mut sums[pair * of_pair + channels];
-                            *sum = b.dot(op, *sum, x, w);
-                        }
-                        number += 1;
-                    }
-                }
-            }
-        }
-        sums
-    }
-
-    /// Loads the operands of one or two products from element `k` on, for each product the two rows of every pair of pixels. The last pixel of an
-    /// odd number is both rows.
-    fn operands_of_pairs(&self, b: &mut KernelBuilder, at: SegmentPlace, (k, products): (u64, u64), pixels: u64) -> Vec<Vec<Value>> {
-        let bytes = (products * EIGHT) as u16;
-        let mut operands = vec![vec![]; products as usize];
-        for first in (0..pixels).step_by(2) {
-            let [x, y] =
-                [first, (first + 1).min(pixels - 1)].map(|p| b.load(self.pixels.rows, at.row, self.pixel_offset(at, p) + k as i64, bytes));
-            for (list, start) in operands.iter_mut().zip((0..).step_by(EIGHT as usize)) {
-                let lanes = |from: u16| (0..EIGHT as u16).map(move |lane| from + lane);
-                let rows = lanes(start).chain(lanes(bytes + start)).collect();
-                list.push(if products == 1 { b.join(x, y) } else { b.shuffle(x, y, rows) });
-            }
-        }
-        operands
-    }
-
-    /// Loads the weights of a product for two output channels of the panel from `lane` on, or for four.
-    fn weights_of_channels(
-        &self,
-        b: &mut KernelBuilder,
-        part: &Part,
-        at: SegmentPlace,
-        (number, group): (u64, u64),
-        lane: u64,
-    ) -> Vec<Value> {
-        let mut load = |k: u64, channels: u64| {
-            let place = part.panels.place(at.width, k, lane);
-            b.load(self.weights, at.weights, place, (channels * group) as u16)
-        };
-        if group == EIGHT {
-            return vec![load(number * EIGHT, 2)];
-        }
-        let channels = at.width.lanes.min(4);
-        let [low, high] = [0, group].map(|from| load(number * EIGHT + from, channels));
-        let fours = |channel: u64| {
-            (0..2 * EIGHT).map(move |byte| byte / EIGHT * group + channel * group + byte % EIGHT / group * channels * group + byte % group)
-        };
-        (0..channels).step_by(2).map(|channel| b.shuffle(low, high, fours(channel).map(|lane| lane as u16).collect())).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{tile, unroll};
 
     #[test]
     fn tiles_have_pairs_of_pixels() {
-        let of = |group, outputs, width| {
-            let tile = tile(group, outputs, width);
-            (tile.pixels, tile.vectors)
-        };
-        assert_eq!([of(8, 96, 14), of(8, 96, 49), of(8, 8, 56), of(8, 3, 56)], [(6, 4), (6, 4), (8, 2), (8, 1)]);
-        assert_eq!([of(4, 96, 49), of(4, 96, 7), of(8, 96, 3)], [(8, 2), (7, 2), (3, 4)], "fours take more registers");
+        assert_eq!([tile(8, 96, 14), tile(8, 96, 49), tile(8, 8, 56), tile(8, 3, 56)], [[6, 4], [6, 4], [8, 2], [8, 1]]);
+        assert_eq!([tile(4, 96, 49), tile(4, 96, 7), tile(8, 96, 3)], [[8, 2], [7, 2], [3, 4]], "fours take more registers");
     }
 
     #[test]
