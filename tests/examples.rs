@@ -61,9 +61,45 @@ fn bare_metal_on_cortex_m() {
 }
 
 #[test]
+fn firmware_on_two_cores() {
+    example("firmware-two-cores");
+}
+
+#[test]
+fn a_wake_word_in_8_kb_of_ram() {
+    example("firmware-wake-word");
+}
+
+/// Two words of a block of UF2, which are little-endian.
+fn words(block: &[u8], offset: usize) -> [u32; 2] {
+    let word = |offset: usize| u32::from_le_bytes(block[offset..offset + 4].try_into().expect("four bytes"));
+    [word(offset), word(offset + 4)]
+}
+
+#[test]
+fn an_image_for_a_pico_2() {
+    example("firmware-pico2");
+    let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples/firmware-pico2");
+    let [file, image] = ["program.uf2", "program.bin"].map(|name| std::fs::read(build.join(name)).expect("it is made"));
+    let blocks: Vec<&[u8]> = file.chunks(512).collect();
+    let mut contents = Vec::new();
+    for (number, block) in blocks.iter().enumerate() {
+        assert_eq!((block.len(), words(block, 0)), (512, [0x0a32_4655, 0x9e5d_5157]));
+        // Flags: the last word names the family of chips.
+        assert_eq!(words(block, 8), [0x2000, 0x1000_0000 + 256 * number as u32]);
+        assert_eq!(words(block, 16), [256, number as u32]);
+        assert_eq!(words(block, 24), [blocks.len() as u32, 0xe48b_ff59]);
+        assert_eq!(block[508..], 0x0ab1_6f30u32.to_le_bytes());
+        contents.extend_from_slice(&block[32..288]);
+    }
+    assert!(contents.starts_with(&image) && contents.len() < image.len() + 256);
+}
+
+#[test]
 fn every_example_has_a_test() {
     let names: Vec<_> = xtask::examples::names().collect();
-    let boards = ["aarch64", "riscv64", "rv32imc", "rv32imafc", "cortex-m3", "cortex-m4f", "cortex-m7", "cortex-m33", "rv64gcv"]
-        .map(|board| format!("baremetal-{board}"));
-    assert_eq!(names, [&["c", "decoder", "cmake", "cargo"].map(String::from)[..], &boards].concat());
+    let boards = ["aarch64", "riscv64", "rv32imc", "rv32imafc", "cortex-m3", "cortex-m4f", "cortex-m7", "cortex-m33"];
+    let boards = boards.map(|board| format!("baremetal-{board}"));
+    let others = ["firmware-two-cores", "firmware-wake-word", "firmware-pico2", "baremetal-rv64gcv"].map(String::from);
+    assert_eq!(names, [&["c", "decoder", "cmake", "cargo"].map(String::from)[..], &boards, &others].concat());
 }
