@@ -130,7 +130,7 @@ pub struct Field {
 impl Interface {
     /// Computes the interface of a program. The name is converted to an identifier.
     pub fn new(program: &Program, name: &str, layout: Layout) -> Self {
-        let mut taken: BTreeSet<String> = ["init", "reset", "deinit", "info", "gpu"].map(String::from).into();
+        let mut taken: BTreeSet<String> = ["init", "reset", "deinit", "info", "gpu", "ports", "kernels"].map(String::from).into();
         let methods = program.methods.iter().map(|method| MethodInterface::new(method, &mut taken, layout)).collect();
         let scratch = program.methods.iter().map(|m| m.scratch_bytes).max().unwrap_or(0);
         let state = StateParts::new(program);

@@ -41,6 +41,9 @@ pub struct Arguments {
     /// Write a page: memory over time, kernels, weights
     #[arg(long, value_name = "PATH.html")]
     report: Option<String>,
+    /// Triple, core or board [default: this computer]
+    #[arg(long, value_name = "TARGET", help_heading = "Target")]
+    target: Option<String>,
     #[command(flatten)]
     object: ObjectArguments,
     /// Fail above limits: arena<=64K,stack<=2K,flash<=300K
@@ -53,7 +56,7 @@ pub struct Arguments {
 }
 
 /// The help of `--emit`.
-const KINDS: &str = "Write another output: object, archive, shared, weights,\nheader, rust, hpp, json, html, graph, trace, ir, kernels, driver,\nclif, asm, plan, depfile, test";
+const KINDS: &str = "Write another output: object, archive, shared, weights,\nheader, rust, hpp, json, html, graph, trace, ir, kernels, driver,\nclif, asm, plan, depfile, test, bench";
 
 /// Kind and path of an output.
 struct Request {
@@ -88,11 +91,11 @@ pub fn compiled(arguments: &Arguments) -> Result<Compiled, Diagnostics> {
 /// Compiles a model and writes files.
 fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diagnostics> {
     let path = arguments.model.as_deref().unwrap_or_default();
-    arguments.test.only_with(requests.iter().any(|request| request.kind == OutputKind::Test))?;
+    arguments.test.only_with(requests.iter().any(|request| is_program(request.kind)))?;
     let files = Files::new(arguments.common.inputs().chain(arguments.test.files()).chain([path]));
     files.check(requests.iter().map(|request| (request.path.as_str(), request.kind)))?;
     let named_after = arguments.output.as_deref().filter(|output| *output != "-").unwrap_or(path);
-    let settings = arguments.object.settings(&arguments.common, path, named_after)?;
+    let settings = arguments.object.settings(&arguments.common, arguments.target.as_deref(), path, named_after)?;
     if requests.iter().any(|request| request.kind == OutputKind::Shared) {
         emit::check_shared(settings.machines()?.0)?;
     }
@@ -102,9 +105,10 @@ fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diag
         super::require::check((limits, "--report"), path, &compiled.files.record.footprint, &compiled.lowered.peaks)?;
     }
     let write = |request: &Request| match request.kind {
-        OutputKind::Test => {
+        kind if is_program(kind) => {
             let model = TestedModel { bytes: bytes.clone(), path, settings: &settings };
-            let text = arguments.test.text(&compiled, &model, &header_name(requests, &compiled))?;
+            let (header, measures) = (header_name(requests, &compiled), kind == OutputKind::Bench);
+            let text = arguments.test.text(&compiled, &model, &header, measures)?;
             Ok(Output { path: request.path.clone().into(), kind: request.kind, contents: text.into_bytes().into() })
         }
         _ => Ok(output(&compiled, (path, &arguments.read_beside()), request, requests)?),
@@ -126,6 +130,11 @@ fn tell(arguments: &Arguments, requests: &[Request], compiled: &Compiled) {
     if let Some(remark) = arguments.common.gpu.remark(&compiled.module, compiled.options.target, of_device) {
         note(&remark);
     }
+}
+
+/// Tests whether an output is a program in C that calls the model.
+fn is_program(kind: OutputKind) -> bool {
+    matches!(kind, OutputKind::Test | OutputKind::Bench)
 }
 
 /// Returns the name by which a test includes the header: the name of the header file, if one is written.
@@ -258,7 +267,8 @@ fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Reque
                 emit::depfile::depfile(made, &inputs).into_bytes().into()
             }
             // Compiling makes none of these. A test needs more than the compiled model.
-            OutputKind::Test | OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap | OutputKind::NodeData => Image::default(),
+            OutputKind::Test | OutputKind::Bench | OutputKind::Build => Image::default(),
+            OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap | OutputKind::NodeData => Image::default(),
         };
     Ok(Output { path: request.path.clone().into(), kind: request.kind, contents })
 }

@@ -1,4 +1,4 @@
-//! `--emit test=t.c`: the calls of the test and their expected outputs.
+//! `--emit test=t.c` and `--emit bench=b.c`: the calls of the program and their expected outputs.
 //!
 //! A bundle contains its cases. For other models, calls are recorded in archives, or random from a fixed seed. If no outputs are given, the
 //! interpreter computes them.
@@ -13,7 +13,7 @@ use super::tolerance::ToleranceArguments;
 use crate::bisect::interpreter_failed;
 use crate::compile::{Compiled, Settings};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::emit::{TestCall, Tested, WeightsPlace, check_test_size, test_program};
+use crate::emit::{TestCall, Tested, WeightsPlace, bench_program, check_test_size, test_program};
 use crate::frontend::{self, Format};
 use crate::ir::data::Bytes;
 use crate::ir::interpret::{Interpreter, Limits};
@@ -22,9 +22,9 @@ use crate::jit::room;
 use clap::Args;
 use std::sync::Arc;
 
-/// Options of `--emit test`.
+/// Options of `--emit test` and `--emit bench`.
 #[derive(Args)]
-#[command(next_help_heading = "Test (with --emit test)")]
+#[command(next_help_heading = "Test (with --emit test or bench)")]
 pub struct TestArguments {
     #[command(flatten)]
     methods: Methods,
@@ -70,17 +70,18 @@ impl TestArguments {
     pub fn only_with(&self, is_written: bool) -> Result<(), Diagnostic> {
         let is_given = self.inputs.is_some() || self.methods.are_given() || self.tolerance.is_given();
         if is_given && !is_written {
-            let message = "--inputs, --expected, --method, --calls, --rtol and --atol are of the test that --emit test writes";
+            let message =
+                "--inputs, --expected, --method, --calls, --rtol and --atol are of the programs that --emit test and --emit bench write";
             return Err(usage(message).help("`modelc verify` and `modelc run` call the model here"));
         }
         Ok(())
     }
 
-    /// Returns the source code of the test. `header` is the file name of the header that it includes.
+    /// Returns the source code of the test, or of the benchmark if it `measures`. `header` is the file name of the header that it includes.
     ///
     /// # Errors
     /// Diagnostics if calls or outputs do not fit the model, or if the interpreter fails on them.
-    pub fn text(&self, compiled: &Compiled, model: &TestedModel<'_>, header: &str) -> Result<String, Diagnostics> {
+    pub fn text(&self, compiled: &Compiled, model: &TestedModel<'_>, header: &str, measures: bool) -> Result<String, Diagnostics> {
         let module = &compiled.module;
         let is_bundle = Format::detect((*model.bytes).as_ref()) == Some(Format::BundledExecutorch) && self.inputs.is_none();
         let ports = Ports::of(model.path);
@@ -95,7 +96,7 @@ impl TestArguments {
                 (model.answered(cases)?, self.tolerance.of_another(module))
             }
             _ if is_bundle => (cases::of_bundle(module, &model.bytes, &self.methods)?, self.tolerance.of_another(module)),
-            _ => (self.made_up(compiled, model)?, self.tolerance.of_another(module)),
+            _ => (self.made_up(compiled, model, if measures { 1 } else { TURNS })?, self.tolerance.of_another(module)),
         };
         let kind = if is_bundle { "case" } else { "call" };
         let calls: Vec<TestCall> = cases.into_iter().map(|case| test_call(module, case, kind)).collect();
@@ -104,8 +105,9 @@ impl TestArguments {
             name: &compiled.options.name,
             header,
             external_weights: compiled.options.weights == WeightsPlace::External,
+            has_hooks: compiled.options.profile_hooks,
         };
-        Ok(test_program(tested, &calls, tolerance)?)
+        Ok(if measures { bench_program(tested, &calls)? } else { test_program(tested, &calls, tolerance)? })
     }
 
     fn inputs(&self, path: &str, ports: Ports<'_>) -> Result<Inputs, Diagnostics> {
@@ -113,10 +115,10 @@ impl TestArguments {
         Ok(Inputs { source: Source::Archive(archive), given_as: self.input_type })
     }
 
-    /// Makes random calls from fixed seeds, with the outputs of the interpreter.
-    fn made_up(&self, compiled: &Compiled, model: &TestedModel<'_>) -> Result<Vec<Case>, Diagnostics> {
+    /// Makes random calls from fixed seeds, `turns` of each method, with the outputs of the interpreter.
+    fn made_up(&self, compiled: &Compiled, model: &TestedModel<'_>, turns: usize) -> Result<Vec<Case>, Diagnostics> {
         let module = &compiled.module;
-        let methods = self.methods.sequence(module, TURNS)?;
+        let methods = self.methods.sequence(module, turns)?;
         // The interpreter needs at least as much memory as the model.
         room::check_used(compiled.files.record.footprint.arena_bytes())?;
         check_test_size(methods.iter().map(|&method| &compiled.lowered.program.methods[method]))?;

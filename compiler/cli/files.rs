@@ -2,7 +2,7 @@
 
 use super::console;
 use crate::diagnostic::Diagnostic;
-use crate::emit::{Image, Output, OutputKind, check_places, write_all};
+use crate::emit::{Image, Output, OutputKind, check_places, write_all, write_folder};
 use std::path::Path;
 
 /// Name of standard output in place of a file.
@@ -34,6 +34,14 @@ impl<'a> Files<'a> {
     /// The errors of [`Self::write_all`].
     pub fn write(&self, path: &str, kind: OutputKind, contents: impl Into<Image>) -> Result<(), Diagnostic> {
         self.write_all(vec![Output { path: path.into(), kind, contents: contents.into() }])
+    }
+
+    /// Writes several files, or none of them, and makes the folders that they need.
+    ///
+    /// # Errors
+    /// The errors of [`Self::write_all`].
+    pub fn write_folder(&self, outputs: &[Output]) -> Result<(), Diagnostic> {
+        write_folder(outputs, &self.inputs)
     }
 
     /// Writes several files, or none of them. Standard output, `-`, comes last.

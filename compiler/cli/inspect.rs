@@ -50,6 +50,9 @@ pub struct Arguments {
     /// Fail above limits: arena<=64K,stack<=2K,flash<=300K
     #[arg(long, value_name = "LIMITS")]
     require: Option<String>,
+    /// Triple, core or board [default: this computer]
+    #[arg(long, value_name = "TARGET", help_heading = "Target")]
+    target: Option<String>,
     #[command(flatten)]
     object: ObjectArguments,
     #[command(flatten)]
@@ -82,7 +85,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         print(&records_text(arguments, &records))?;
         return within_limits(arguments, records.iter().map(|record| (record, &[][..])));
     }
-    let settings = arguments.object.settings(&arguments.common, file, file)?;
+    let settings = arguments.object.settings(&arguments.common, arguments.target.as_deref(), file, file)?;
     let customs = settings.customs.clone();
     let compiled = progress::during(&format!("compiling {file}"), || compile::compile(&settings, bytes.clone(), file));
     let detail = Detail { nodes: arguments.nodes, frames: arguments.frames };

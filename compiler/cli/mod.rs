@@ -14,6 +14,7 @@ mod console;
 mod doctor;
 pub mod embedded;
 mod emit_test;
+mod export;
 mod files;
 mod gpu;
 mod inspect;
@@ -81,6 +82,8 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Write a weights file from a retrained model, for an object already compiled
     Weights(weights::Arguments),
+    /// Write a package for CMake, Zephyr, ESP-IDF, CMSIS or Arduino
+    Export(export::Arguments),
     /// Write the GPU runtime, for objects compiled with --runtime link
     Runtime(runtime::Arguments),
     /// Print the script that completes commands and options in a shell
@@ -155,6 +158,7 @@ impl CommandLine {
             Some(Command::Verify(a)) => a.common.messages,
             Some(Command::Inspect(a)) => a.common.messages,
             Some(Command::Weights(a)) => a.messages,
+            Some(Command::Export(a)) => a.common.messages,
             Some(Command::Runtime(a)) => a.messages,
             Some(Command::Ops(_) | Command::Targets(_) | Command::Doctor(_) | Command::Completions(_) | Command::Man(_)) => {
                 options::Messages::USUAL
@@ -184,6 +188,7 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["devices", "cpus", "platforms"], "targets"),
     (&["completion", "complete"], "completions"),
     (&["manual"], "man"),
+    (&["package", "pack"], "export"),
 ];
 
 /// Returns an error if the first argument is a word, neither a command nor a file. Otherwise it would count as a model.
@@ -242,6 +247,7 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
         Some(Command::Targets(arguments)) => lists::targets(&arguments),
         Some(Command::Doctor(arguments)) => doctor::execute(&arguments),
         Some(Command::Weights(arguments)) => weights::execute(&arguments),
+        Some(Command::Export(arguments)) => export::execute(&arguments),
         Some(Command::Runtime(arguments)) => runtime::execute(&arguments),
         Some(Command::Completions(arguments)) => completions::execute(&arguments),
         Some(Command::Man(arguments)) => man::execute(&arguments),

@@ -179,15 +179,12 @@ impl Common {
     }
 }
 
-/// Target and layout of an object.
+/// Layout of an object.
 #[derive(Args)]
 pub struct ObjectArguments {
     /// Prefix of symbols [default: the output's name without suffix]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     name: Option<String>,
-    /// Triple, core or board [default: this computer]
-    #[arg(long, value_name = "TARGET", help_heading = "Target")]
-    target: Option<String>,
     /// Float ABI of RISC-V: lp64, lp64f or lp64d [default: lp64d]; of 32 bits ilp32 or ilp32f [default: by the target]
     #[arg(long, value_name = "ABI", help_heading = "Target")]
     abi: Option<String>,
@@ -203,17 +200,17 @@ pub struct ObjectArguments {
 }
 
 impl ObjectArguments {
-    /// Returns the settings of the compiler for a model. The prefix of symbols is `--name`, or the stem of `named_after`.
+    /// Returns the settings of the compiler for a model and a target. The prefix of symbols is `--name`, or the stem of `named_after`.
     ///
     /// # Errors
     /// Diagnostics if an option is malformed, or names something that the model does not have.
-    pub fn settings(&self, common: &Common, model: &str, named_after: &str) -> Result<Settings, Diagnostics> {
+    pub fn settings(&self, common: &Common, target: Option<&str>, model: &str, named_after: &str) -> Result<Settings, Diagnostics> {
         let stem = || match Path::new(named_after).file_stem() {
             Some(stem) if named_after != STANDARD => stem.to_string_lossy().into_owned(),
             _ => "net".into(),
         };
         Ok(Settings {
-            target: self.target.clone(),
+            target: target.map(str::to_owned),
             abi: self.abi.clone(),
             name: Some(self.name.clone().unwrap_or_else(stem)),
             external_weights: self.has_external_weights()?,

@@ -347,6 +347,9 @@ codes! {
     715 SUFFIX Usage
         "The suffix of an output belongs to another kind of file."
         "Use the suffix that the message names.";
+    716 EXPORT Usage
+        "A framework does not take the model's name or the target, or is unknown."
+        "Choose another name (`--name`), target (`--target`) or framework (`--as`).";
 
     800 COMMAND_LINE Usage
         "Invalid command line."

@@ -49,7 +49,8 @@ pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
     Some(section(b"aeabi\0", &tags.iter().flat_map(|&(tag, value)| [tag, value]).collect::<Vec<u8>>()))
 }
 
-fn has_floats(program: &Program) -> bool {
+/// Tests whether kernels compute floats.
+pub(super) fn has_floats(program: &Program) -> bool {
     let mut types = program.kernels.iter().flat_map(|kernel| &kernel.types);
     types.any(|ty| matches!(ty.lane, Lane::F32 | Lane::F64))
 }

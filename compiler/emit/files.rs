@@ -5,7 +5,7 @@
 use super::image::Image;
 use super::kind::OutputKind;
 use super::own::is_foreign;
-use super::pending::{self, Pending};
+use super::pending::{self, Pending, PendingFolders};
 use crate::diagnostic::{Diagnostic, codes};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -127,6 +127,22 @@ pub fn write_all(outputs: &[Output], inputs: &[&Path]) -> Result<(), Diagnostic>
         let written = fs::File::options().write(true).open(&output.path).and_then(|mut file| output.contents.write_to(&mut file));
         written.map_err(|error| cannot_write(&output.path, &error))
     })
+}
+
+/// Writes all files, or none, like [`write_all`]. Folders that are missing are made, and removed again if a file cannot be written.
+///
+/// # Errors
+/// The errors of [`write_all`].
+pub fn write_folder(outputs: &[Output], inputs: &[&Path]) -> Result<(), Diagnostic> {
+    let places: Vec<(&Path, OutputKind)> = outputs.iter().map(|output| (output.path.as_path(), output.kind)).collect();
+    check_places(&places, inputs)?;
+    let mut folders = PendingFolders::default();
+    for output in outputs {
+        folders.make(folder(&output.path)).map_err(|error| cannot_write(&output.path, &error))?;
+    }
+    write_all(outputs, inputs)?;
+    folders.keep();
+    Ok(())
 }
 
 /// Writes the contents to a temporary file. Returns it with its place; `None` for a device or a pipe, which cannot be replaced.

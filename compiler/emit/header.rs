@@ -6,6 +6,7 @@ use super::gpu;
 use super::info::{ModelRecord, abi_hash};
 use super::notes;
 use super::object::ModelInfo;
+use super::ports;
 use super::quantization;
 use crate::codegen::CompiledModel;
 use crate::codegen::driver::{Import, ImportKind};
@@ -19,8 +20,8 @@ use std::fmt::Write;
 /// The beginning of every header, for every version of modelc.
 pub const BEGINNING: &str = "/* Made by modelc ";
 
-/// Returns the header of a compiled program.
-pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord) -> String {
+/// Returns the header of a compiled program. Names of kernels are in it if the object has hooks.
+pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord, has_hooks: bool) -> String {
     let interface = &compiled.interface;
     let upper = interface.name.to_ascii_uppercase();
     let mut text = introduction(model, record);
@@ -32,6 +33,7 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
         shared_types(),
         if asks_system { features::SHARED } else { "" }
     );
+    text.push_str(ports::SHARED);
     if program.device.is_some() {
         text.push_str(gpu::SHARED);
     }
@@ -60,6 +62,10 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
     }
     for (method, names) in program.methods.iter().zip(&interface.methods) {
         declare_method(&mut text, interface, method, names);
+    }
+    ports::ports(&mut text, &upper, program);
+    if has_hooks {
+        ports::kernels(&mut text, interface, program);
     }
     let _ = write!(text, "#ifdef __cplusplus\n}}\n#endif\n\n#endif /* {upper}_MODELC_H */\n");
     text

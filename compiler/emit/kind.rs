@@ -44,8 +44,12 @@ pub enum OutputKind {
     Plan,
     /// Dependencies in Make syntax.
     Depfile,
+    /// A file of a package that a build system or a framework reads.
+    Build,
     /// A test of the object in C.
     Test,
+    /// A benchmark of the object in C.
+    Bench,
     /// Arrays in an `.npz` archive.
     Arrays,
     /// A table of measurements.
@@ -84,7 +88,9 @@ const ROWS: &[Row] = &[
     Row { kind: OutputKind::Asm, name: "asm", what: "a listing of machine code", suffixes: &["s", "asm"] },
     Row { kind: OutputKind::Plan, name: "plan", what: "a summary of memory plans", suffixes: &["plan"] },
     Row { kind: OutputKind::Depfile, name: "depfile", what: "a dependency file", suffixes: &["d"] },
+    Row { kind: OutputKind::Build, name: "build", what: "a file of a package", suffixes: &["pdsc"] },
     Row { kind: OutputKind::Test, name: "test", what: "the source code of a test", suffixes: &["c"] },
+    Row { kind: OutputKind::Bench, name: "bench", what: "the source code of a benchmark", suffixes: &["bench.c"] },
     Row { kind: OutputKind::Arrays, name: "npz", what: "an archive of arrays", suffixes: &["npz"] },
     Row { kind: OutputKind::Csv, name: "csv", what: "a table", suffixes: &["csv"] },
     Row { kind: OutputKind::PerfMap, name: "perf map", what: "a map for perf", suffixes: &["map"] },
@@ -118,8 +124,8 @@ impl OutputKind {
 
     /// Returns the kinds of `--emit`.
     pub fn emitted() -> impl Iterator<Item = Self> {
-        let measured = [Self::Arrays, Self::Csv, Self::PerfMap, Self::NodeData];
-        ROWS.iter().map(|row| row.kind).filter(move |kind| !measured.contains(kind))
+        let of_commands = [Self::Arrays, Self::Csv, Self::PerfMap, Self::NodeData, Self::Build];
+        ROWS.iter().map(|row| row.kind).filter(move |kind| !of_commands.contains(kind))
     }
 
     fn row(self) -> &'static Row {
@@ -146,9 +152,9 @@ impl OutputKind {
         suffix(path).is_some_and(|suffix| suffix == "so")
     }
 
-    /// Tests whether an equal file is left alone. Its modification time then stays, so that files which include it are not built again.
+    /// Tests whether an equal file is left alone. Its modification time then stays, so that what includes it is not built again.
     pub fn is_kept_if_equal(self) -> bool {
-        matches!(self, Self::Header | Self::Rust | Self::Cpp)
+        matches!(self, Self::Header | Self::Rust | Self::Cpp | Self::Build)
     }
 
     /// Checks that a file's suffix does not belong to another kind.
@@ -160,6 +166,7 @@ impl OutputKind {
         // C++ includes the C header under either name, and programs that read JSON know it by its suffix.
         let is_other = match self {
             Self::Header => suffix == "hpp",
+            Self::Bench => suffix == "c",
             Self::Graph | Self::NodeData | Self::Trace => suffix == "json",
             _ => false,
         };

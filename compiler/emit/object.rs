@@ -251,7 +251,7 @@ pub(crate) fn write_files(
         file
     });
     Ok(ObjectFiles {
-        header: header(program, model, &compiled, &record),
+        header: header(program, model, &compiled, &record, options.profile_hooks),
         report: report(levels, model, &compiled, &record, object.len()),
         object,
         weights,

@@ -43,7 +43,7 @@ fn sign(kind: OutputKind) -> Sign {
     match kind {
         OutputKind::Object | OutputKind::Archive | OutputKind::Shared => Sign::Holds(&[info::MAGIC, RUNTIME]),
         OutputKind::Weights => Sign::Beginning(&weights::MAGIC),
-        OutputKind::Header | OutputKind::Cpp | OutputKind::Test => Sign::Beginning(header::BEGINNING.as_bytes()),
+        OutputKind::Header | OutputKind::Cpp | OutputKind::Test | OutputKind::Bench => Sign::Beginning(header::BEGINNING.as_bytes()),
         OutputKind::Rust => Sign::Beginning(wrappers::RUST_BEGINNING.as_bytes()),
         OutputKind::Json | OutputKind::Html => Sign::Holds(&[REPORT]),
         OutputKind::Graph => Sign::Holds(&[GRAPH]),
@@ -55,6 +55,7 @@ fn sign(kind: OutputKind) -> Sign {
         OutputKind::Clif | OutputKind::Asm => Sign::Text(is_listing),
         OutputKind::Plan => Sign::Text(|text| text.lines().next().is_some_and(|line| line.contains(": scratch ") && line.contains(" B"))),
         OutputKind::Depfile => Sign::Text(depfile::is_own),
+        OutputKind::Build => Sign::Text(is_of_package),
         OutputKind::Arrays => Sign::Holds(&[ARCHIVE]),
         OutputKind::Csv => Sign::Beginning(CSV_BEGINNING.as_bytes()),
         OutputKind::PerfMap => Sign::Any,
@@ -67,6 +68,11 @@ pub const CSV_BEGINNING: &str = "run,latency_ns\n";
 /// Recognizes a text of the tensor language by its first constant, state, source or function.
 fn is_module(text: &str) -> bool {
     ["const0: ", "state0 ", "src0 = ", "func @"].iter().any(|start| text.starts_with(start))
+}
+
+/// Recognizes a file of a package by its first comment, which XML has in its second line.
+fn is_of_package(text: &str) -> bool {
+    text.lines().take(2).any(|line| ["# ", "<!-- "].iter().any(|start| line.starts_with(&format!("{start}Made by modelc "))))
 }
 
 /// Recognizes a listing by its first line, which names a function and its CPU level.

@@ -1,4 +1,4 @@
-//! Temporary files that are not yet in place. An interrupt removes them ([`remove_all`]).
+//! Temporary files that are not yet in place, and folders made for them. An interrupt removes both ([`remove_all`]).
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
-/// The paths of temporary files that exist or are being created.
+/// The paths of temporary files and of folders that exist or are being created, in this order of time.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Lock held while files are moved to their places, and by an interrupt.
@@ -27,13 +27,13 @@ pub struct Stopped {
     _pending: MutexGuard<'static, Vec<PathBuf>>,
 }
 
-/// Removes all temporary files, after a move in progress has ended. No file is created or moved until the guard is dropped.
+/// Removes all temporary files and the folders made for them, after a move in progress has ended. No file is created or moved until the guard is dropped.
 pub fn remove_all() -> Stopped {
     let moving = hold();
     let mut pending = pending();
-    for path in pending.drain(..) {
-        // The file may not exist yet.
-        let _ = fs::remove_file(path);
+    for path in pending.drain(..).rev() {
+        // It may not exist yet. A folder is removed after its files, and only if nothing else is in it.
+        let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
     }
     Stopped { _moving: moving, _pending: pending }
 }
@@ -86,6 +86,45 @@ impl Drop for Pending {
     }
 }
 
+/// Folders made for outputs. Dropping removes those that are empty, unless they are kept.
+#[derive(Default)]
+pub struct PendingFolders {
+    made: Vec<PathBuf>,
+}
+
+impl PendingFolders {
+    /// Makes a folder and those that contain it, if they are missing.
+    ///
+    /// # Errors
+    /// The error of the file system.
+    pub fn make(&mut self, folder: &Path) -> io::Result<()> {
+        let missing = folder.ancestors().take_while(|ancestor| !ancestor.as_os_str().is_empty() && !ancestor.exists());
+        for folder in missing.collect::<Vec<_>>().into_iter().rev() {
+            pending().push(folder.to_owned());
+            self.made.push(folder.to_owned());
+            fs::create_dir(folder)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the folders.
+    pub fn keep(mut self) {
+        for folder in self.made.drain(..) {
+            forget(&folder);
+        }
+    }
+}
+
+impl Drop for PendingFolders {
+    fn drop(&mut self) {
+        for folder in self.made.drain(..).rev() {
+            // Others may have put files there.
+            let _ = fs::remove_dir(&folder);
+            forget(&folder);
+        }
+    }
+}
+
 fn forget(path: &Path) {
     pending().retain(|other| other != path);
 }
@@ -110,5 +149,26 @@ mod tests {
         drop(dropped);
         assert!(!known(&path) && !path.exists());
         assert_eq!(fs::read_dir(folder.path()).expect("it is read").count(), 1);
+    }
+
+    #[test]
+    fn folders_stay_if_they_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (outer, inner) = (folder.path().join("a"), folder.path().join("a/b"));
+        let mut folders = PendingFolders::default();
+        folders.make(&inner).expect("it is made");
+        assert!(inner.is_dir());
+        drop(folders);
+        assert!(!outer.exists());
+        let mut folders = PendingFolders::default();
+        folders.make(&inner).expect("it is made");
+        folders.keep();
+        assert!(inner.is_dir());
+        // A folder with a file of somebody else stays.
+        let mut folders = PendingFolders::default();
+        folders.make(&inner.join("c")).expect("it is made");
+        fs::write(inner.join("c/mine"), "1").expect("it is written");
+        drop(folders);
+        assert!(inner.join("c/mine").is_file());
     }
 }

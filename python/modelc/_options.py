@@ -54,7 +54,7 @@ class LoadOptions(TypedDict, total=False):
 class CompileOptions(LoadOptions, total=False):
     """Keywords of `modelc.compile`."""
 
-    #: Write another output: object, archive, shared, weights, header, rust, hpp, json, html, graph, trace, ir, kernels, driver, clif, asm, plan, depfile, test
+    #: Write another output: object, archive, shared, weights, header, rust, hpp, json, html, graph, trace, ir, kernels, driver, clif, asm, plan, depfile, test, bench
     emit: Values | None
     #: Path of the header
     header: Value | None

@@ -19,6 +19,7 @@ const WRITING: &[(&[&str], &str)] = &[
     (&["m.tflite", "--emit", "plan=w.plan"], "w.plan"),
     (&["m.tflite", "--emit", "clif=w.clif", "--target", "riscv64-linux-gnu"], "w.clif"),
     (&["m.tflite", "-o", "n.o", "--emit", "test=w.c"], "w.c"),
+    (&["m.tflite", "-o", "n.o", "--emit", "bench=w.bench.c"], "w.bench.c"),
     (&["run", "m.tflite", "--outputs", "w.npz"], "w.npz"),
     (&["bench", "m.tflite", "--num-runs", "1", "--min-secs", "0", "--csv", "w.csv"], "w.csv"),
     (&["inspect", "m.tflite", "--html", "w.html"], "w.html"),

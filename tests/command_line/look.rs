@@ -2,7 +2,8 @@
 
 use super::folder::{Folder, json, text};
 
-const COMMANDS: [&str; 11] = ["run", "bench", "verify", "inspect", "ops", "targets", "doctor", "weights", "runtime", "completions", "man"];
+const COMMANDS: [&str; 12] =
+    ["run", "bench", "verify", "inspect", "ops", "targets", "doctor", "weights", "export", "runtime", "completions", "man"];
 
 #[test]
 fn help_fits_the_screen() {

@@ -89,6 +89,7 @@ fn reports(folder: &Folder) -> Vec<Value> {
         (&["inspect", "libnet.so"], &["--json"]),
         (&["weights", "m.tflite", "--like", "net.o", "-o", "new.bin"], &json),
         (&["runtime", "-o", "rt.o"], &json),
+        (&["export", "m.tflite", "--as", "zephyr", "-o", "package", "--name", "net", "--target", "cortex-m3"], &json),
         (&["ops"], &["--json"]),
         (&["targets"], &["--json"]),
         (&["doctor"], &["--json"]),

@@ -1,6 +1,7 @@
-//! A C test of an object: calls with inputs and expected outputs. It needs no library and no heap.
+//! Programs in C that call an object with given inputs: a test, which compares the outputs, and a benchmark, which measures the calls. They
+//! need no library and no heap.
 //!
-//! `support.c` compares and prints. This module generates the tables, and one function for each method, which calls it.
+//! The files in `support/` compare, measure and print. This module generates the tables, and one function for each method, which calls it.
 
 mod tables;
 
@@ -9,7 +10,7 @@ use crate::compare::Tolerance;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::{Interface, Layout, has_shape};
 use crate::ir::Tensor;
-use crate::program::{Method, Port, Program};
+use crate::program::{Method, Port, Program, calls};
 use std::fmt::Write;
 use tables::Tables;
 
@@ -37,6 +38,8 @@ pub struct Tested<'a> {
     pub header: &'a str,
     /// `true` if the weights are external.
     pub external_weights: bool,
+    /// `true` if the object calls `on_kernel`.
+    pub has_hooks: bool,
 }
 
 /// Limit of the bytes of inputs and expected outputs in a test. C compilers need hundreds of bytes of memory for every eight.
@@ -58,13 +61,49 @@ fn too_large(bytes: u64) -> Diagnostic {
     error.help("give fewer calls: --inputs in.npz --expected out.npz")
 }
 
-const SUPPORT: &str = include_str!("support.c");
+const LINES: &str = include_str!("support/lines.c");
+const BITS: &str = include_str!("support/bits.c");
+const COMPARE: &str = include_str!("support/compare.c");
+const ARGUMENTS: &str = include_str!("support/arguments.c");
+const RUN: &str = include_str!("support/run.c");
+const BENCH: &str = include_str!("support/bench.c");
+
+/// Kind of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Test,
+    Bench,
+}
+
+impl Kind {
+    /// Returns the word in names of C.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Bench => "bench",
+        }
+    }
+}
 
 /// Returns the source code of a test.
 ///
 /// # Errors
 /// A diagnostic if an expected output does not have its method's type and shape, or if the total is too large for a C compiler.
 pub fn test_program(tested: Tested<'_>, calls: &[TestCall], tolerance: Tolerance) -> Result<String, Diagnostic> {
+    program(tested, Kind::Test, calls, tolerance)
+}
+
+/// Returns the source code of a benchmark. Expected outputs are left out.
+///
+/// # Errors
+/// A diagnostic if the inputs are too large for a C compiler.
+pub fn bench_program(tested: Tested<'_>, calls: &[TestCall]) -> Result<String, Diagnostic> {
+    let nothing = |call: &TestCall| TestCall { expected: vec![None; call.expected.len()], ..call.clone() };
+    let calls: Vec<TestCall> = calls.iter().map(nothing).collect();
+    program(tested, Kind::Bench, &calls, Tolerance { relative: 0.0, absolute: 0.0 })
+}
+
+fn program(tested: Tested<'_>, kind: Kind, calls: &[TestCall], tolerance: Tolerance) -> Result<String, Diagnostic> {
     // Names do not depend on the target's layout of structs.
     let interface = Interface::new(tested.program, tested.name, Layout { pointer: 8 });
     let mut tables = Tables::default();
@@ -74,11 +113,12 @@ pub fn test_program(tested: Tested<'_>, calls: &[TestCall], tolerance: Tolerance
     if tables.bytes() > MOST_BYTES {
         return Err(too_large(tables.bytes() as u64));
     }
-    Ok(Writer { tested, interface: &interface, calls, tables: &tables }.text())
+    Ok(Writer { tested, kind, interface: &interface, calls, tables: &tables }.text())
 }
 
 struct Writer<'a> {
     tested: Tested<'a>,
+    kind: Kind,
     interface: &'a Interface,
     calls: &'a [TestCall],
     tables: &'a Tables,
@@ -92,13 +132,33 @@ impl Writer<'_> {
     }
 
     fn text(&self) -> String {
+        let mut text = self.introduction();
+        self.sizes(&mut text);
+        text.push_str(&self.tables.contents());
+        self.support(&mut text);
+        for (number, method) in self.methods() {
+            self.caller(&mut text, number, method);
+        }
+        text.push_str(&self.tables.values());
+        self.entry(&mut text);
+        text
+    }
+
+    /// Returns the first comment, and declarations of the functions that the program defines.
+    fn introduction(&self) -> String {
         let name = &self.interface.name;
+        let word = self.kind.word();
+        let (what, result) = match self.kind {
+            Kind::Test => ("a test", "if all outputs are\n   as expected"),
+            Kind::Bench => ("a benchmark", "if all calls\n   succeed"),
+        };
         let mut text = format!(
-            "{BEGINNING}{}: a test of {}, in C99. Do not edit.\n\n   What modelc writes is yours, without conditions.\n\n   \
-             It links with the object and with what the program defines below. modelc_test_{name} is 0 if all outputs are\n   \
-             as expected. With MODELC_TEST_NO_MAIN the program calls it itself. */\n",
+            "{BEGINNING}{}: {what} of {}, in C99. Do not edit.\n\n   What modelc writes is yours, without conditions.\n\n   \
+             It links with the object and with what the program defines below. modelc_{word}_{name} is 0 {result}. \
+             With MODELC_{}_NO_MAIN the program calls it itself. */\n",
             env!("CARGO_PKG_VERSION"),
-            comment(name)
+            comment(name),
+            word.to_ascii_uppercase()
         );
         let _ = write!(
             text,
@@ -114,19 +174,29 @@ impl Writer<'_> {
                 name.to_ascii_uppercase()
             );
         }
-        let _ = write!(text, "int modelc_test_{name}(void);\n\n");
-        self.sizes(&mut text);
-        text.push_str(&self.tables.contents());
-        text.push_str(SUPPORT);
-        for (number, method) in self.methods() {
-            self.caller(&mut text, number, method);
+        if self.kind == Kind::Bench {
+            text.push_str(
+                "/* A number that grows with time and starts again after 2^32 - 1; your program defines it: a cycle counter or a timer. */\n\
+                 uint32_t modelc_ticks(void);\n",
+            );
         }
-        text.push_str(&self.tables.values());
-        self.entry(&mut text);
+        let _ = write!(text, "int modelc_{word}_{name}(void);\n\n");
         text
     }
 
-    /// Defines the sizes that `support.c` needs.
+    /// Adds the functions that the program needs, and no others: compilers warn of those.
+    fn support(&self, text: &mut String) {
+        let has_numbers = self.methods().flat_map(|(_, method)| &method.inputs).any(|port| port.scalar);
+        let parts: &[(bool, &str)] = match self.kind {
+            Kind::Test => &[(true, LINES), (true, BITS), (true, COMPARE), (true, ARGUMENTS), (true, RUN)],
+            Kind::Bench => &[(true, LINES), (has_numbers, BITS), (true, ARGUMENTS), (true, BENCH)],
+        };
+        for (_, part) in parts.iter().filter(|(is_needed, _)| *is_needed) {
+            text.push_str(part);
+        }
+    }
+
+    /// Defines the sizes that the files in `support/` need.
     fn sizes(&self, text: &mut String) {
         let upper = self.interface.name.to_ascii_uppercase();
         let room = self.methods().map(|(_, method)| method.outputs.iter().map(words).sum::<u64>()).max().unwrap_or(0);
@@ -147,7 +217,16 @@ impl Writer<'_> {
                 let _ = writeln!(text, "#define MODELC_TEST_{what}");
             }
         }
+        if self.is_measured_by_kernel() {
+            let _ = writeln!(text, "#define MODELC_BENCH_KERNELS {upper}_KERNELS_COUNT\n#define MODELC_BENCH_NAMES {upper}_kernels");
+        }
         text.push('\n');
+    }
+
+    /// Tests whether the program measures kernels. The header names those that the object has.
+    fn is_measured_by_kernel(&self) -> bool {
+        let mut methods = self.tested.program.methods.iter();
+        self.kind == Kind::Bench && self.tested.has_hooks && methods.any(|method| !calls(&method.steps).is_empty())
     }
 
     /// Writes the function that calls a method.
@@ -186,7 +265,7 @@ impl Writer<'_> {
     }
 
     fn entry(&self, text: &mut String) {
-        let name = &self.interface.name;
+        let (name, word) = (&self.interface.name, self.kind.word());
         let _ = writeln!(text, "\nstatic const modelc_test_call modelc_test_calls[] = {{");
         for (call, (input, output)) in self.calls.iter().zip(self.tables.starts()) {
             let outputs = self.tested.program.methods[call.method].outputs.len();
@@ -206,6 +285,9 @@ impl Writer<'_> {
             let _ = writeln!(declared, "  static void *areas[{areas}];");
             let _ = writeln!(set, "  config.areas = areas;\n  config.n_areas = {areas};");
         }
+        if self.is_measured_by_kernel() {
+            set.push_str("  config.on_kernel = modelc_bench_on_kernel;\n");
+        }
         for area in 0..areas {
             let _ = writeln!(set, "  areas[{area}] = modelc_test_aligned(modelc_test_area{area});");
         }
@@ -216,11 +298,12 @@ impl Writer<'_> {
         }
         let _ = write!(
             text,
-            "}};\n\nint modelc_test_{name}(void)\n{{\n{declared}{set}  modelc_test_arena = modelc_test_aligned(modelc_test_memory);\n  \
+            "}};\n\nint modelc_{word}_{name}(void)\n{{\n{declared}{set}  modelc_test_arena = modelc_test_aligned(modelc_test_memory);\n  \
              if (!modelc_test_done(\"init\", {name}_init(modelc_test_arena, MODELC_TEST_ARENA_BYTES, {given}))) return 1;\n  \
-             return modelc_test_run(modelc_test_calls, {});\n}}\n\n\
-             #ifndef MODELC_TEST_NO_MAIN\nint main(void)\n{{\n  return modelc_test_{name}();\n}}\n#endif\n",
-            self.calls.len()
+             return modelc_{word}_run(modelc_test_calls, {});\n}}\n\n\
+             #ifndef MODELC_{}_NO_MAIN\nint main(void)\n{{\n  return modelc_{word}_{name}();\n}}\n#endif\n",
+            self.calls.len(),
+            word.to_ascii_uppercase()
         );
     }
 }

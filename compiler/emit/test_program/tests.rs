@@ -36,7 +36,7 @@ fn written(program: &Program, calls: &[(Vec<Tensor>, Vec<Option<Tensor>>)]) -> R
         expected: expected.clone(),
     };
     let calls: Vec<TestCall> = calls.iter().enumerate().map(call).collect();
-    test_program(Tested { program, name: "net", header: "net.h", external_weights: false }, &calls, TOLERANCE)
+    test_program(Tested { program, name: "net", header: "net.h", external_weights: false, has_hooks: false }, &calls, TOLERANCE)
 }
 
 #[test]

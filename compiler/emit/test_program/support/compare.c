@@ -1,69 +1,3 @@
-/* What every test needs: outputs compared with expected ones, and lines of text. No library, no heap. */
-
-/* A buffer among modelc_test_words, and its extents among modelc_test_extents where they are known only when the model runs. */
-typedef struct modelc_test_value {
-  uint32_t word, extent;
-} modelc_test_value;
-
-/* What an output should be. Elements are of so many bits; kind is 'i' or 'u' for integers, 'f' for floats, 'b' for bfloat16, and 0 where
-   nothing is expected. */
-typedef struct modelc_test_expected {
-  modelc_test_value value;
-  size_t elements;
-  double largest, allowed;
-  uint8_t kind, bits, rank;
-} modelc_test_expected;
-
-/* What an output is. A buffer ends after `bytes`, and guards follow it; a number has none. */
-typedef struct modelc_test_found {
-  const void *data;
-  const size_t *shape;
-  size_t bytes;
-} modelc_test_found;
-
-/* One call: what it is called, the function that makes it, its inputs, and what each of its outputs should be. */
-typedef struct modelc_test_call {
-  const char *name;
-  int (*call)(const modelc_test_value *in, modelc_test_found *found);
-  const modelc_test_value *inputs;
-  const modelc_test_expected *expected;
-  uint32_t outputs;
-} modelc_test_call;
-
-static unsigned char modelc_test_memory[MODELC_TEST_ARENA_BYTES + MODELC_TEST_ARENA_ALIGN];
-static unsigned char *modelc_test_arena;
-static uint64_t modelc_test_room[MODELC_TEST_ROOM];
-static modelc_test_found modelc_test_outputs[MODELC_TEST_OUTPUTS];
-static char modelc_test_line[256];
-static size_t modelc_test_length;
-
-/* Where memory of the arena's alignment begins among some bytes. */
-static unsigned char *modelc_test_aligned(unsigned char *memory)
-{
-  return memory + (-(uintptr_t)memory & (MODELC_TEST_ARENA_ALIGN - 1));
-}
-
-static void modelc_test_text(const char *text)
-{
-  while (*text && modelc_test_length + 1 < sizeof modelc_test_line) modelc_test_line[modelc_test_length++] = *text++;
-}
-
-static void modelc_test_end_line(void)
-{
-  modelc_test_line[modelc_test_length] = 0;
-  modelc_puts(modelc_test_line);
-  modelc_test_length = 0;
-}
-
-static void modelc_test_number(uint64_t number)
-{
-  char digits[24], *next = digits + sizeof digits;
-  *--next = 0;
-  do *--next = (char)('0' + number % 10);
-  while (number /= 10);
-  modelc_test_text(next);
-}
-
 /* A real number with so many digits. */
 static void modelc_test_real(double value, int digits)
 {
@@ -84,17 +18,6 @@ static void modelc_test_real(double value, int digits)
   if (exponent == 0) return;
   modelc_test_text(exponent < 0 ? "e-" : "e");
   modelc_test_number((uint64_t)(exponent < 0 ? -exponent : exponent));
-}
-
-/* The bits of an element. */
-static uint64_t modelc_test_bits(const void *data, size_t index, unsigned bits)
-{
-  const unsigned char *bytes = (const unsigned char *)data;
-  uint64_t word = 0;
-  unsigned byte;
-  if (bits == 4) return bytes[index / 2] >> (index % 2 * 4) & 15;
-  for (byte = 0; byte < bits / 8; byte++) word |= (uint64_t)bytes[index * (bits / 8) + byte] << (8 * byte);
-  return word;
 }
 
 /* A float from its bits. */
@@ -202,61 +125,3 @@ static int modelc_test_compare(const char *name, uint32_t output, const modelc_t
   return 0;
 }
 
-#ifdef MODELC_TEST_NUMBERS
-static void modelc_test_copy(void *to, const modelc_test_value *from, size_t bytes)
-{
-  volatile unsigned char *byte = (volatile unsigned char *)to;
-  size_t index;
-  for (index = 0; index < bytes; index++) byte[index] = (unsigned char)modelc_test_bits(&modelc_test_words[from->word], index, 8);
-}
-#endif
-
-#ifdef MODELC_TEST_SHAPES
-static void modelc_test_shape(size_t *shape, const modelc_test_value *from, size_t rank)
-{
-  size_t dimension;
-  for (dimension = 0; dimension < rank; dimension++) shape[dimension] = modelc_test_extents[from->extent + dimension];
-}
-#endif
-
-/* Whether something went well; a line of what did not. */
-static int modelc_test_done(const char *what, int status)
-{
-  if (status == MODELC_OK) return 1;
-  modelc_test_text(what);
-  modelc_test_text(": ");
-  modelc_test_text(modelc_strerror(status));
-  modelc_test_end_line();
-  return 0;
-}
-
-/* All calls in their order, on an instance that is made for them. */
-static int modelc_test_run(const modelc_test_call *calls, uint32_t count)
-{
-  uint32_t number, output, compared = 0, differing = 0;
-  for (number = 0; number < count; number++) {
-    const modelc_test_call *call = &calls[number];
-    size_t word;
-    for (word = 0; word < MODELC_TEST_ROOM; word++) ((volatile uint64_t *)modelc_test_room)[word] = 0xa5a5a5a5a5a5a5a5;
-    if (!modelc_test_done(call->name, call->call(call->inputs, modelc_test_outputs))) return 1;
-    for (output = 0; output < call->outputs; output++) {
-      if (!call->expected[output].kind) continue;
-      compared++;
-      differing += !modelc_test_compare(call->name, output, &call->expected[output], &modelc_test_outputs[output]);
-    }
-  }
-  modelc_test_number(differing ? differing : compared);
-  if (differing) {
-    modelc_test_text(" of ");
-    modelc_test_number(compared);
-  }
-  modelc_test_text(compared == 1 ? " output" : " outputs");
-  if (!differing) {
-    modelc_test_text(" of ");
-    modelc_test_number(count);
-    modelc_test_text(count == 1 ? " call" : " calls");
-  }
-  modelc_test_text(differing ? " differ" : " agree");
-  modelc_test_end_line();
-  return differing != 0;
-}

@@ -1,0 +1,143 @@
+//! Packages of a compiled model: a folder with libraries, headers, and the files that a build system or a framework reads.
+//!
+//! The texts are files in `templates/`. This module chooses places and names.
+
+mod framework;
+mod machines;
+mod template;
+
+pub use framework::Framework;
+pub use machines::variant_name;
+
+use super::arm::has_floats;
+use super::object::{ObjectFiles, ObjectOptions};
+use super::{Image, Output, OutputKind, archive};
+use crate::program::Program;
+use crate::target::{ObjectFormat, Target};
+use machines::Machine;
+use std::path::Path;
+use template::{Words, fill};
+
+/// Version of every package: a model has none.
+const VERSION: &str = "1.0.0";
+
+/// A machine of a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// Name of the variant and of its folder.
+    pub name: String,
+    machine: Machine,
+    /// `true` if another variant has the same core without FPU.
+    beside_plain: bool,
+    /// `true` if another variant has the same core with FPU.
+    beside_fpu: bool,
+}
+
+/// Returns the variants of a package, one for each different machine, in the order of their names.
+pub fn variants<'t>(targets: impl IntoIterator<Item = (&'t Target, &'t str)>) -> Vec<Variant> {
+    let one = |(target, level): (&Target, &str)| Variant {
+        name: variant_name(target, level),
+        machine: Machine::of(target, level),
+        beside_plain: false,
+        beside_fpu: false,
+    };
+    let mut variants: Vec<Variant> = targets.into_iter().map(one).collect();
+    variants.sort_by(|a, b| a.name.cmp(&b.name));
+    variants.dedup_by(|a, b| a.name == b.name);
+    let cores: Vec<(&str, bool)> = variants.iter().map(|variant| (variant.machine.cmsis, variant.machine.has_fpu)).collect();
+    for variant in variants.iter_mut().filter(|variant| !variant.machine.cmsis.is_empty()) {
+        let has_sibling = |fpu| variant.machine.has_fpu != fpu && cores.contains(&(variant.machine.cmsis, fpu));
+        (variant.beside_plain, variant.beside_fpu) = (has_sibling(false), has_sibling(true));
+    }
+    variants
+}
+
+/// A variant with its files.
+#[derive(Clone, Debug)]
+pub struct Built {
+    variant: Variant,
+    library_name: String,
+    library: Image,
+    header: String,
+    weights: Option<Image>,
+    uses_floats: bool,
+}
+
+impl Built {
+    /// Takes the files of a compiled program.
+    pub fn new(variant: &Variant, program: &Program, options: &ObjectOptions, files: &ObjectFiles) -> Self {
+        let (name, format) = (&files.record.name, options.target.format);
+        Self {
+            variant: variant.clone(),
+            library_name: if format == ObjectFormat::Coff { format!("{name}.lib") } else { format!("lib{name}.a") },
+            library: archive(format, &format!("{name}.o"), &files.object, &files.symbols),
+            header: files.header.clone(),
+            weights: files.weights.clone(),
+            uses_floats: has_floats(program),
+        }
+    }
+
+    /// Tells which of a core's kinds fits: with FPU, without, or either.
+    fn needs_fpu(&self) -> Option<bool> {
+        match &self.variant {
+            Variant { machine, beside_plain, .. } if machine.has_fpu && (self.uses_floats || *beside_plain) => Some(true),
+            Variant { machine, beside_fpu: true, .. } if !machine.has_fpu => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Returns places of the variant's files in the package, without the template's.
+    fn outputs(&self, framework: Framework, name: &str) -> Vec<(String, OutputKind, Image)> {
+        let header = || self.header.clone().into_bytes().into();
+        let folders: Vec<[String; 2]> = match framework {
+            Framework::Arduino => self.variant.machine.arduino.iter().map(|mcu| [format!("src/{mcu}"), format!("src/{mcu}")]).collect(),
+            _ => vec![[format!("include/{}", self.variant.name), format!("lib/{}", self.variant.name)]],
+        };
+        let mut outputs = Vec::new();
+        for [headers, libraries] in folders {
+            outputs.push((format!("{headers}/{name}.h"), OutputKind::Header, header()));
+            outputs.push((format!("{libraries}/{}", self.library_name), OutputKind::Archive, self.library.clone()));
+            let weights = self.weights.clone().map(|weights| (format!("{libraries}/{name}.bin"), OutputKind::Weights, weights));
+            outputs.extend(weights);
+        }
+        outputs
+    }
+
+    fn words(&self, framework: Framework, upper: &str) -> Words {
+        let folder = self.variant.machine.arduino.first().copied().unwrap_or_default();
+        vec![
+            ("VARIANT", self.variant.name.clone()),
+            ("LIBRARY", self.library_name.clone()),
+            ("FOLDER", folder.to_owned()),
+            ("CONDITION", framework.condition(&self.variant, self.needs_fpu(), upper)),
+        ]
+    }
+}
+
+/// Returns the files of a package. `folder` is its place, and `name` the model's name.
+pub fn package(framework: Framework, name: &str, folder: &Path, built: &[Built]) -> Vec<Output> {
+    let upper = name.to_ascii_uppercase();
+    let items: Vec<Words> = built.iter().map(|built| built.words(framework, &upper)).collect();
+    let variants: Vec<&str> = built.iter().map(|built| built.variant.name.as_str()).collect();
+    let chips: Vec<&str> = built.iter().flat_map(|built| built.variant.machine.chips).copied().collect();
+    let depends: Vec<String> = built.iter().map(|built| framework::kconfig(&built.variant, built.needs_fpu(), ("!", " && ", ""))).collect();
+    let words = vec![
+        ("NAME", name.to_owned()),
+        ("UPPER", upper),
+        ("MODELC", env!("CARGO_PKG_VERSION").to_owned()),
+        ("VERSION", VERSION.to_owned()),
+        ("VARIANTS", variants.join(if framework == Framework::CMake { " " } else { ", " })),
+        ("CHIPS", chips.join(", ")),
+        ("DEPENDS", depends.join(" || \\\n\t\t   ")),
+    ];
+    let text = |&(place, template): &(&str, &str)| {
+        let kind = if place.ends_with(".h") { OutputKind::Header } else { OutputKind::Build };
+        (fill(place, &words, &[]), kind, fill(template, &words, &items).into_bytes().into())
+    };
+    let of_variants = built.iter().flat_map(|built| built.outputs(framework, name));
+    let outputs = framework.templates().iter().map(text).chain(of_variants);
+    outputs.map(|(place, kind, contents)| Output { path: folder.join(place), kind, contents }).collect()
+}
+
+#[cfg(test)]
+mod tests;

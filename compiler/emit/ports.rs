@@ -1,0 +1,140 @@
+//! Tables in the header for programs that handle any model: `NET_ports`, and `NET_kernels` of objects with hooks.
+
+use super::header::string;
+use super::quantization::writable;
+use crate::interface::{ELEMENTS, Interface};
+use crate::program::{Call, Method, Port, Program, calls};
+use std::fmt::Write;
+
+/// The shared block with the type of a port. It is the same, byte for byte, in every header of this ABI.
+pub const SHARED: &str = "\
+#ifndef MODELC_ABI_1_PORTS
+#define MODELC_ABI_1_PORTS
+/* An input or output of a method. */
+typedef struct modelc_port {
+  const char *method, *name; /* as in the model's file */
+  uint8_t is_output, is_value; /* is_value: passed by value, not in a buffer */
+  uint16_t index; /* in0, out0 */
+  uint32_t type, rank; /* MODELC_F32 ..., 0 for a type without a number; the number of extents */
+  const size_t *shape; /* extents, or their bounds; NULL for rank 0 */
+  size_t bytes; /* at the bounds */
+  float scale; /* real = scale * (integer - zero_point); 0 if it has not one scale for all elements */
+  int32_t zero_point;
+} modelc_port;
+#endif
+
+";
+
+/// Writes the table of a program's inputs and outputs, if it has any. `upper` is `NET`.
+pub fn ports(text: &mut String, upper: &str, program: &Program) {
+    let ports: Vec<(&Method, &str, usize, &Port)> = program.methods.iter().flat_map(all).collect();
+    if ports.is_empty() {
+        return;
+    }
+    let extents: Vec<String> = ports.iter().flat_map(|(.., port)| &port.shape).map(ToString::to_string).collect();
+    let _ = writeln!(text, "/* The inputs and outputs of all methods. */\n#define {upper}_PORTS_COUNT {}", ports.len());
+    if !extents.is_empty() {
+        let _ = writeln!(text, "static const size_t {upper}_ports_extents[{}] = {{ {} }};", extents.len(), extents.join(", "));
+    }
+    let _ = writeln!(text, "static const modelc_port {upper}_ports[{upper}_PORTS_COUNT] = {{");
+    let mut first = 0;
+    for (method, side, index, port) in ports {
+        let shape = if port.shape.is_empty() { "NULL".into() } else { format!("&{upper}_ports_extents[{first}]") };
+        first += port.shape.len();
+        let _ = writeln!(text, "  {}", row((method, side == "out", index, port), &shape));
+    }
+    text.push_str("};\n\n");
+}
+
+/// Returns the ports of a method with their side and number.
+fn all(method: &Method) -> impl Iterator<Item = (&Method, &'static str, usize, &Port)> {
+    let sides = [("in", &method.inputs), ("out", &method.outputs)];
+    sides.into_iter().flat_map(move |(side, ports)| ports.iter().enumerate().map(move |(index, port)| (method, side, index, port)))
+}
+
+fn row((method, is_output, index, port): (&Method, bool, usize, &Port), shape: &str) -> String {
+    let number = ELEMENTS.iter().find(|(_, element, _)| *element == port.element).map_or("0", |(name, ..)| name);
+    let one = writable(port).and_then(|(quantization, _)| match (&quantization.scales[..], &quantization.zero_points[..]) {
+        ([scale], [zero_point]) => Some((format!("{scale:?}f"), *zero_point)),
+        _ => None,
+    });
+    let (scale, zero_point) = one.unwrap_or_else(|| ("0".into(), 0));
+    format!(
+        "{{ {}, {}, {}, {}, {index}, {number}, {}, {shape}, {}, {scale}, {zero_point} }},",
+        string(&method.name),
+        string(&port.name),
+        u8::from(is_output),
+        u8::from(port.scalar),
+        port.shape.len(),
+        port.bytes
+    )
+}
+
+/// Writes the names of kernel calls, by the number that `on_kernel` gets. A name has the call's first operator.
+pub fn kernels(text: &mut String, interface: &Interface, program: &Program) {
+    let upper = interface.name.to_ascii_uppercase();
+    let calls: Vec<&Call> = program.methods.iter().flat_map(|method| calls(&method.steps)).collect();
+    if calls.is_empty() {
+        return;
+    }
+    let _ = write!(
+        text,
+        "/* The kernels, by the number that on_kernel gets: position and name of the first operator, and how many others it computes. */\n\
+         #define {upper}_KERNELS_COUNT {}\nstatic const char *const {upper}_kernels[{upper}_KERNELS_COUNT] = {{\n",
+        calls.len()
+    );
+    for call in calls {
+        let name = match &call.origin.operators[..] {
+            [] => call.origin.schedule.clone(),
+            [(index, name)] => format!("op{index:03} {name}"),
+            [(index, name), others @ ..] => format!("op{index:03} {name} +{}", others.len()),
+        };
+        let _ = writeln!(text, "  {},", string(&name));
+    }
+    text.push_str("};\n\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interface::Layout;
+    use crate::ir::{ElementType, PortNotes, Quantization};
+    use crate::program::{Origin, Step};
+
+    fn port(name: &str, element: ElementType, shape: &[u64], quantization: Option<Quantization>) -> Port {
+        Port {
+            name: name.into(),
+            element,
+            shape: shape.to_vec(),
+            dynamic: vec![false; shape.len()],
+            bytes: element.bytes_for(shape.iter().product()).unwrap_or_default(),
+            quantization,
+            scalar: shape.is_empty(),
+            value: None,
+            notes: PortNotes::default(),
+        }
+    }
+
+    #[test]
+    fn tables_list_ports_and_kernels() {
+        let quantization = |scales: &[f32]| Some(Quantization { scales: scales.to_vec(), zero_points: vec![-3; scales.len()], axis: 0 });
+        let inputs = vec![port("x", ElementType::I8, &[1, 4], quantization(&[0.5])), port("n", ElementType::I64, &[], None)];
+        let outputs = vec![port("a\"b", ElementType::I8, &[2], quantization(&[0.5, 0.25])), port("z", ElementType::I2, &[8], None)];
+        let call = |operators: &[(u32, &str)]| {
+            let operators = operators.iter().map(|(index, name)| (*index, (*name).to_owned())).collect();
+            let origin = Origin { operators, schedule: "copy".into(), ..Origin::default() };
+            let (arguments, integers, extents) = (vec![], vec![], vec![]);
+            Step::Call(Call { kernel: 0, arguments, integers, extents, slices: None, parts: None, origin })
+        };
+        let steps = vec![call(&[(3, "CONV_2D"), (4, "RELU")]), call(&[(5, "ADD")]), call(&[])];
+        let method = Method { name: "forward".into(), inputs, outputs, steps, ..Method::default() };
+        let program = Program { methods: vec![method], ..Program::default() };
+        let mut text = String::new();
+        ports(&mut text, "NET", &program);
+        kernels(&mut text, &Interface::new(&program, "net", Layout { pointer: 8 }), &program);
+        insta::assert_snapshot!("tables_of_a_header", text);
+        let mut none = String::new();
+        ports(&mut none, "NET", &Program::default());
+        assert_eq!(none, "");
+    }
+}
