@@ -24,6 +24,7 @@ use crate::target::{Platform, Target};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -348,11 +349,8 @@ fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) ->
     order.sort_by_key(|&i| Reverse(levels[places[i].0].program.kernels[places[i].1].types.len()));
     let results = parallel::map(&order, |&i| {
         let (level, number) = places[i];
-        let kernel = &*undivided(&levels[level].program.kernels[number]);
-        guarded(&kernel.name, || match levels[level].machine.index_bits {
-            64 => back_ends[level].kernel(kernel),
-            _ => back_ends[level].kernel(&narrow(kernel, &assumed(levels[level].program, number))),
-        })
+        let name = &levels[level].program.kernels[number].name;
+        guarded(name, || back_ends[level].kernel(&prepared(&levels[level], number)))
     });
     let mut results: Vec<_> = order.into_iter().zip(results).collect();
     results.sort_unstable_by_key(|(i, _)| *i);
@@ -366,6 +364,15 @@ fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) ->
         }
     }
     if failures.is_empty() { Ok(codes) } else { Err(Diagnostics(failures)) }
+}
+
+/// Returns a kernel of a level as back ends take it: its work undivided, and its indices narrow where registers are.
+pub(super) fn prepared<'p>(level: &Level<'p>, number: usize) -> Cow<'p, Kernel> {
+    let kernel = undivided(&level.program.kernels[number]);
+    match level.machine.index_bits {
+        64 => kernel,
+        _ => Cow::Owned(narrow(&kernel, &assumed(level.program, number))),
+    }
 }
 
 /// Returns the ranges of arguments that hold for all calls of a kernel.

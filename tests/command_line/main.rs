@@ -120,6 +120,17 @@ fn all_outputs_are_written() {
     assert!(!folder.at("a.h").exists());
 }
 
+/// Machines of 32-bit words take kernels with narrow indices.
+#[test]
+fn microcontrollers_have_listings() {
+    let folder = Folder::new();
+    for target in ["cortex-m4f", "rv32imc"] {
+        folder.done(&["m.tflite", "--target", target, "--emit", "asm=a.s"]);
+        let listing = fs::read_to_string(folder.at("a.s")).expect("a listing");
+        assert!(listing.contains(&format!(" for {target}")), "{target}: {listing}");
+    }
+}
+
 /// The reader of standard output closes it before anything is written.
 #[cfg(unix)]
 fn nobody() -> Stdio {
