@@ -63,16 +63,18 @@ const CORTEX_M4F: Tools = Tools {
     ..HERE
 };
 const CORTEX_M3: Tools = Tools { target: "cortex-m3", ..CORTEX_M4F };
-/// Floats by functions of the object.
+/// Floats by functions of the object, on a processor without instructions for them.
 const RV32IMC: Tools = Tools {
     target: "rv32imc",
     compiler: "riscv64-unknown-elf-gcc",
     emulator: Some("qemu-riscv32"),
+    processor: Some("rv32,f=false,d=false"),
     bare: Some(&["-march=rv32imac", "-mabi=ilp32"]),
     word: 4,
     ..HERE
 };
-const RV32IMAFC: Tools = Tools { target: "rv32imafc", bare: Some(&["-march=rv32imafc", "-mabi=ilp32f"]), ..RV32IMC };
+const RV32IMAFC: Tools =
+    Tools { target: "rv32imafc", processor: Some("rv32,d=false"), bare: Some(&["-march=rv32imafc", "-mabi=ilp32f"]), ..RV32IMC };
 
 /// Wine is large, so its tests run only if it is installed.
 const WINDOWS: Tools = Tools { target: "x86_64-w64-mingw32", compiler: "x86_64-w64-mingw32-gcc", emulator: Some("wine"), ..HERE };
