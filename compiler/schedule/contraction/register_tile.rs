@@ -241,8 +241,8 @@ fn tile_in_16_bits(outputs: u64, width: u64, in_blocks: bool) -> Tile {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, Tile, taller_tile, tile_at_once};
-    use crate::machine::MACHINES;
+    use super::{Form, Tile, taller_tile, tile_at_once, words};
+    use crate::machine::{MACHINES, machine};
 
     #[test]
     fn tiles_of_many_weights_are_taller() {
@@ -256,6 +256,18 @@ mod tests {
         assert_eq!([of(12, 9 * 64), of(16, 9 * 64)], [(12, 2), (16, 1)].map(|(pixels, vectors)| Tile { pixels, vectors }));
         assert_eq!(taller_tile(machine, Form::Unsigned8, tile, (16, false), (9 * 64, 128)), tile, "rows of an image");
         assert_eq!(taller_tile(machine, Form::Float, tile, (32, true), (9 * 64, 128)), tile);
+    }
+
+    #[test]
+    fn tiles_of_words_fill_registers() {
+        let of = |level, width, outputs| {
+            let machine = machine(level).expect("a level");
+            let two = Tile { pixels: u64::min(width, 2), vectors: 2 };
+            let Tile { pixels, vectors } = words(machine).expect("a machine of words").tile(two, (width, outputs), false);
+            (pixels, vectors)
+        };
+        assert_eq!([of("cortex-m4f", 25, 64), of("cortex-m4f", 1, 64), of("cortex-m4f", 2, 64)], [(3, 2), (1, 4), (2, 2)]);
+        assert_eq!([of("rv32imc", 25, 64), of("rv32imc", 1, 64), of("rv32imc", 25, 2)], [(3, 4), (1, 4), (3, 2)]);
     }
 
     #[test]
