@@ -57,7 +57,7 @@ fn mistakes(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) 
 /// Returns all kinds of JSON that commands write.
 fn reports(folder: &Folder) -> Vec<Value> {
     let json = ["--message-format", "json"];
-    let commands: [(&[&str], &[&str]); 18] = [
+    let commands: [(&[&str], &[&str]); 19] = [
         (
             &[
                 "m.tflite",
