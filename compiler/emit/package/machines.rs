@@ -51,8 +51,6 @@ const ARM: &str = "aarch64|arm64|ARM64";
 const RISCV: &str = "riscv64";
 
 const MACHINES: &[Machine] = &[
-    Machine { arduino: &["cortex-m0"], ..cortex("cortex-m0", &["CPU_CORTEX_M0"], "Cortex-M0", "defined(__ARM_ARCH_6M__)") },
-    Machine { arduino: &["cortex-m0plus"], ..cortex("cortex-m0plus", &["CPU_CORTEX_M0PLUS"], "Cortex-M0+", "defined(__ARM_ARCH_6M__)") },
     Machine { arduino: &["cortex-m3"], ..cortex("cortex-m3", &["CPU_CORTEX_M3", UNTRAPPED], "Cortex-M3", "defined(__ARM_ARCH_7M__)") },
     M4,
     Machine { of: "cortex-m4f", has_fpu: true, ..M4 },
@@ -61,7 +59,6 @@ const MACHINES: &[Machine] = &[
         has_fpu: true,
         ..cortex("cortex-m7", &["CPU_CORTEX_M7", UNTRAPPED], "Cortex-M7", "defined(__ARM_ARCH_7EM__) && @_ON_M7")
     },
-    Machine { arduino: &["cortex-m23"], ..cortex("cortex-m23", &["CPU_CORTEX_M23"], "Cortex-M23", "defined(__ARM_ARCH_8M_BASE__)") },
     Machine {
         arduino: &["cortex-m33"],
         has_fpu: true,
