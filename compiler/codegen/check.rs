@@ -79,7 +79,7 @@ fn check_extents(program: &Program, method: &Method) -> Result<(), Diagnostic> {
                 let extent = extents.iter().find(|x| (x.port, x.dimension) == (number, dimension));
                 let sound = extent.is_some_and(|x| {
                     let fits = is_cell(program, method, x.cell) && port.shape.get(dimension as usize).is_some_and(|&most| x.low <= most);
-                    fits && (!written || matches!(x.cell, Address::Scratch(_) | Address::Moving(..)))
+                    fits && (!written || matches!(x.cell, Address::Scratch(_) | Address::Area(..) | Address::Moving(..)))
                 });
                 if !sound || port.scalar {
                     return Err(bug(format!("extent {dimension} of {:?} is not kept", port.name)));

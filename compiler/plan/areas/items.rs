@@ -1,4 +1,4 @@
-//! What is placed: storages and scratch buffers, with the bytes that steps move in each.
+//! Items that are placed: storages and scratch buffers, with the bytes that steps move in each.
 
 use crate::plan::lifetimes::Lifetimes;
 use crate::plan::problem::Segment;

@@ -27,7 +27,7 @@ pub struct Placement {
     pub optimal: bool,
 }
 
-/// What lies in one area.
+/// Contents of one area.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// The request, without what lies in other areas: tensors there have [`crate::plan::Place::State`], and scratch buffers have no bytes.
@@ -66,7 +66,7 @@ pub enum PlaceError {
     Shortage(Shortage),
 }
 
-/// What did not fit into any area.
+/// Items that did not fit into any area.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortage {
     /// Names and bytes of what was left.
