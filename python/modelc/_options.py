@@ -66,7 +66,7 @@ class CompileOptions(LoadOptions, total=False):
     name: Value | None
     #: Triple, core or board [default: this computer]
     target: Value | None
-    #: Float ABI of RISC-V: lp64, lp64f or lp64d [default: lp64d]; of 32 bits ilp32 or ilp32f [default: by the target]
+    #: Float ABI of RISC-V: lp64d, lp64f, lp64, ilp32f or ilp32 [default: the target's]
     abi: Value | None
     #: Weights: embed, or external in OUT.bin [default: embed]
     weights: Value | None
