@@ -151,6 +151,8 @@ pub struct Machine {
     pub picked_lanes: Option<u32>,
     /// Longest vector, in lanes, for masked loads and stores with a run-time count; 0 without such instructions.
     pub masked_lanes: u16,
+    /// `true` if code fetches elements of streamed buffers before it accesses them.
+    pub fetches_ahead: bool,
     /// Level 1 data cache in bytes.
     pub l1_bytes: u64,
     /// Level 2 cache in bytes.
@@ -239,6 +241,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         interleaved_bytes: 16,
         picked_lanes: None,
         masked_lanes: 0,
+        fetches_ahead: false,
         l1_bytes: 32 << 10,
         l2_bytes: 256 << 10,
     }
@@ -272,6 +275,7 @@ const X86_64_V3: Machine = Machine {
     interleaved_bytes: 16,
     picked_lanes: None,
     masked_lanes: 0,
+    fetches_ahead: true,
     l1_bytes: 32 << 10,
     l2_bytes: 512 << 10,
 };

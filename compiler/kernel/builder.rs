@@ -73,8 +73,13 @@ impl KernelBuilder {
 
     /// Adds a buffer; pointer parameters are passed in the order of these calls.
     pub fn buffer(&mut self, name: impl Into<String>, kind: BufferKind, lane: Lane, elements: u64, alignment: u32) -> Buffer {
-        self.kernel.buffers.push(BufferData { name: name.into(), kind, lane, elements, alignment });
+        self.kernel.buffers.push(BufferData { name: name.into(), kind, lane, elements, alignment, streamed: false });
         Buffer::new(self.kernel.buffers.len() - 1)
+    }
+
+    /// Marks a buffer as [`BufferData::streamed`].
+    pub fn stream(&mut self, buffer: Buffer) {
+        self.kernel.buffers[buffer.index()].streamed = true;
     }
 
     /// Adds a 64-bit integer parameter. All of them come before the first instruction.

@@ -39,6 +39,9 @@ pub struct BufferData {
     pub elements: u64,
     /// Known alignment of the first element, in bytes.
     pub alignment: u32,
+    /// `true` if the kernel walks through the buffer in order, and more memory than a cache holds passes between two walks. A back end may fetch
+    /// elements before they are accessed.
+    pub streamed: bool,
 }
 
 impl BufferData {

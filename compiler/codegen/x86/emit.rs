@@ -129,6 +129,8 @@ impl Emitter<'_> {
                     Width::Quad => self.code.general(None, true, &[0x89], value, memory()?, &[]),
                 }
             }
+            Op::Fetch { writes: true } => self.code.general(None, false, &[0x0F, 0x0D], 1, memory()?, &[]),
+            Op::Fetch { writes: false } => self.code.general(None, false, &[0x0F, 0x18], 1, memory()?, &[]),
             Op::Divide { signed } => {
                 let divisor = Rm::Register(*numbers.last().ok_or("no divisor")?);
                 if signed {

@@ -33,7 +33,7 @@ pub(super) fn fold_loads(function: &mut Function, uses: &[u32], repeats: bool) {
         for at in 0..data.insts.len() {
             fold_into(&mut data.insts[at], &loads, stores, &mut gone);
             let inst = &data.insts[at];
-            if matches!(inst.args.first(), Some(Arg::Memory(_))) {
+            if matches!(inst.args.first(), Some(Arg::Memory(_))) && !matches!(inst.op, Op::Fetch { .. }) {
                 stores += 1;
             }
             if let Some((result, address, what)) = load(inst)

@@ -121,6 +121,11 @@ pub(super) enum Op {
     Load(Width, bool),
     /// memory, use.
     Store(Width),
+    /// memory: fetches its cache line, to be written if `true`.
+    Fetch {
+        /// `true` if the line is fetched to be written.
+        writes: bool,
+    },
     /// Fixed: quotient in rax, remainder in rdx, dividend in rax, divisor.
     Divide {
         /// `true` for signed numbers.

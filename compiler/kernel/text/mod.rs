@@ -19,6 +19,8 @@
 //!
 //! The grid of a kernel comes after its parameters, and the last parameter is the position: `(…, %0: i64) grid 1000 workgroup 64 {`.
 //!
+//! A [streamed](super::BufferData::streamed) buffer has a word after its alignment: `x: input f32[1000] align 4 streamed`.
+//!
 //! Rounds that are independent, and ranges of rounds with buffers of their own:
 //!
 //! ```text

@@ -291,7 +291,8 @@ impl<'t> Parser<'t> {
         self.mark("]")?;
         self.keyword("align")?;
         let alignment = self.number("an alignment")?;
-        self.kernel.buffers.push(BufferData { name, kind, lane, elements, alignment });
+        let streamed = self.take_word("streamed");
+        self.kernel.buffers.push(BufferData { name, kind, lane, elements, alignment, streamed });
         Ok(())
     }
 

@@ -273,7 +273,8 @@ fn find_constants(region: &Region, constants: &mut [Option<u64>]) {
 }
 
 fn buffer_type(data: &BufferData) -> String {
-    format!("{} {}[{}] align {}", name(&data.kind), Type::scalar(data.lane), data.elements, data.alignment)
+    let streamed = if data.streamed { " streamed" } else { "" };
+    format!("{} {}[{}] align {}{streamed}", name(&data.kind), Type::scalar(data.lane), data.elements, data.alignment)
 }
 
 /// Returns the text of a number by its bits in a lane type. Only the default NaN is written `NaN`; other NaNs are written as bits.

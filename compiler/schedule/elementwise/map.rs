@@ -83,6 +83,7 @@ impl Schedule for MapSchedule<'_> {
             let kernel = INVARIANTS.after(b.finish());
             return Ok(vec![Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 }]);
         }
+        work.stream(&mut b, shared)?;
         nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, pixel| {
             let hoisted = work.hoist_pixel(b, pixel, digits, &hoisted, lanes);
             let base = channels.scale(b, pixel);

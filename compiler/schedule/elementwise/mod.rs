@@ -17,5 +17,6 @@ pub mod requantize;
 mod scalar_operations;
 mod scaled_floats;
 pub mod specialise;
+mod streams;
 pub mod sum_of_two;
 pub mod sums;

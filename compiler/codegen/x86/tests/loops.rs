@@ -1,6 +1,7 @@
 //! Tests of hot loops: they hold the expected instructions only, without moves and without spills.
 
 use crate::codegen::x86::listing;
+use crate::kernel::text::parse_kernel;
 use crate::kernel::{BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
 use crate::machine::{Machine, machine};
 
@@ -143,4 +144,30 @@ fn sums_are_scaled_in_place_and_narrowed_as_they_are_stored() {
     // The addend of both is not copied, and no separate store exists.
     assert_eq!(names[..8], ["vcvtdq2ps", "vfmadd213ps", "vcvttps2dq", "vpmovsdb"].repeat(2), "{hot}");
     assert_eq!(hot.matches("vpmovsdb [").count(), 2, "{hot}");
+}
+
+#[test]
+fn elements_of_streamed_buffers_are_fetched_before_their_access() {
+    let text = |streamed: &str| {
+        format!(
+            "kernel @k(x: input f32[1024] align 4{streamed}, y: output f32[1024] align 4{streamed}) {{
+              for %0 in 0..1024 step 32 {{
+                %1: f32x32 = load x[%0]
+                %2: f32x32 = add %1, %1
+                store y[%0], %2
+              }}
+            }}"
+        )
+    };
+    for (level, lines) in [("x86-64-v3", 2), ("x86-64-v4", 2)] {
+        let machine = machine(level).expect("a level");
+        let [plain, fetched] = ["", " streamed"].map(|streamed| {
+            let kernel = parse_kernel(&text(streamed)).expect("a kernel");
+            listing(&kernel, machine).unwrap()
+        });
+        assert!(!plain.contains("prefetch"), "{plain}");
+        let hot = hottest(&fetched, "prefetch");
+        assert_eq!([hot.matches("prefetcht0").count(), hot.matches("prefetchw").count()], [lines; 2], "{level}:\n{hot}");
+        assert_eq!(hot.matches("+800h]").count() + hot.matches("+840h]").count(), 4, "{level}:\n{hot}");
+    }
 }

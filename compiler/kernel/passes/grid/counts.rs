@@ -241,7 +241,8 @@ impl Writer {
             [row, self.quotient(groups, Grid::MOST_GROUPS.into()), one]
         };
         let buffer = Buffer::new(self.kernel.buffers.len());
-        let data = BufferData { name: "count".into(), kind: BufferKind::Output, lane: Lane::I32, elements: WORDS, alignment: 4 };
+        let data =
+            BufferData { name: "count".into(), kind: BufferKind::Output, lane: Lane::I32, elements: WORDS, alignment: 4, streamed: false };
         self.kernel.buffers.push(data);
         let index = self.number(0);
         for (offset, value) in (0..).zip(count) {

@@ -142,7 +142,8 @@ fn only_used(kernel: &mut Kernel) -> Vec<Option<usize>> {
     let mut pointers: Vec<Option<usize>> = params.filter(|(_, buffer)| used.contains(buffer)).map(|(number, _)| Some(number)).collect();
     kernel.retain_buffers(|buffer| used.contains(&buffer));
     if kernel.may_fail() {
-        let status = BufferData { name: "status".into(), kind: BufferKind::Output, lane: Lane::I32, elements: 1, alignment: 4 };
+        let status =
+            BufferData { name: "status".into(), kind: BufferKind::Output, lane: Lane::I32, elements: 1, alignment: 4, streamed: false };
         kernel.buffers.push(status);
         pointers.push(None);
     }

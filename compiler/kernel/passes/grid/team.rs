@@ -338,7 +338,14 @@ impl<'k> Writer<'k> {
         }
         let buffer = Buffer::from_u32(self.kernel.buffers.len() as u32);
         let name = format!("team{}", self.kernel.buffers.len());
-        self.kernel.buffers.push(BufferData { name, kind: BufferKind::Shared, lane: sum.ty.lane, elements, alignment: 16 });
+        self.kernel.buffers.push(BufferData {
+            name,
+            kind: BufferKind::Shared,
+            lane: sum.ty.lane,
+            elements,
+            alignment: 16,
+            streamed: false,
+        });
         self.shared.resize(self.shared.len().max(number + 1), buffer);
         self.shared[number] = buffer;
         buffer

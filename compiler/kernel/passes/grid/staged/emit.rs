@@ -149,7 +149,14 @@ impl Emitter {
     }
 
     fn shared(&mut self, name: &str, number: usize, lane: Lane, elements: i64) -> Buffer {
-        let data = BufferData { name: format!("{name}{number}"), kind: BufferKind::Shared, lane, elements: elements as u64, alignment: 16 };
+        let data = BufferData {
+            name: format!("{name}{number}"),
+            kind: BufferKind::Shared,
+            lane,
+            elements: elements as u64,
+            alignment: 16,
+            streamed: false,
+        };
         self.kernel.buffers.push(data);
         Buffer::new(self.kernel.buffers.len() - 1)
     }
