@@ -368,13 +368,10 @@ impl<'a> Lowering<'a> {
         if staged > 0 {
             self.rows(b, bases, 0, |_, _| Ok(()))?;
         }
-        // Rows share a filled panel, which they only read.
-        let apart = self.schedule.staging.is_none();
         for part in parts {
             self.all_panels(b, |b, panel| {
                 self.fill_panel(b, part, panel, bases, None);
-                let row = |b: &mut KernelBuilder, at: &WindowRow| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel));
-                b.rounds(apart, |b| self.rows(b, bases, staged, row))
+                self.rows(b, bases, staged, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)))
             })?;
         }
         Ok(())
