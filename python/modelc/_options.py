@@ -62,10 +62,10 @@ class CompileOptions(LoadOptions, total=False):
     depfile: Value | None
     #: Write a page: memory over time, kernels, weights
     report: Value | None
-    #: Prefix of symbols [default: the output's name without suffix]
-    name: Value | None
     #: Triple, core or board [default: this computer]
     target: Value | None
+    #: Prefix of symbols [default: the output's name without suffix]
+    name: Value | None
     #: Float ABI of RISC-V: lp64d, lp64f, lp64, ilp32f or ilp32 [default: the target's]
     abi: Value | None
     #: Weights: embed, or external in OUT.bin [default: embed]
