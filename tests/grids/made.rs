@@ -3,12 +3,12 @@
 use super::*;
 use cranelift_entity::EntityRef;
 
-/// Converts a kernel to a grid of one position. `None` if it has integer parameters, which grids do not have.
+/// Converts a kernel to a grid of one position, in which no work is divided. `None` if it has integer parameters, which grids do not have.
 pub fn as_grid(kernel: &Kernel) -> Option<Kernel> {
     if kernel.integers > 0 {
         return None;
     }
-    let mut kernel = kernel.clone();
+    let mut kernel = modelc::kernel::passes::WHOLE.of(kernel);
     kernel.types.push(Type::INDEX);
     kernel.body.params = vec![Value::new(kernel.types.len() - 1)];
     kernel.integers = 1;
