@@ -185,7 +185,7 @@ pub struct ObjectArguments {
     /// Prefix of symbols [default: the output's name without suffix]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     name: Option<String>,
-    /// Float ABI of RISC-V: lp64d, lp64f, lp64, ilp32f or ilp32 [default: the target's]
+    /// Float ABI of RISC-V: lp64, lp64f, lp64d, ilp32 or ilp32f
     #[arg(long, value_name = "ABI", help_heading = "Target")]
     abi: Option<String>,
     /// Weights: embed, or external in OUT.bin [default: embed]

@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Triple, core or board [default: this computer]
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
-    /// Float ABI of RISC-V: lp64d, lp64f, lp64, ilp32f or ilp32 [default: the target's]
+    /// Float ABI of RISC-V: lp64, lp64f, lp64d, ilp32 or ilp32f
     #[arg(long, value_name = "ABI")]
     abi: Option<String>,
     /// Vulkan from the system (dlopen) or the application (host)

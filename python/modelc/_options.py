@@ -66,7 +66,7 @@ class CompileOptions(LoadOptions, total=False):
     target: Value | None
     #: Prefix of symbols [default: the output's name without suffix]
     name: Value | None
-    #: Float ABI of RISC-V: lp64d, lp64f, lp64, ilp32f or ilp32 [default: the target's]
+    #: Float ABI of RISC-V: lp64, lp64f, lp64d, ilp32 or ilp32f
     abi: Value | None
     #: Weights: embed, or external in OUT.bin [default: embed]
     weights: Value | None
