@@ -4,9 +4,9 @@ use super::CodegenError;
 use super::a64::Arm;
 use super::back_end::BackEnd;
 use super::clif::Cranelift;
-use super::rv32::Rv32;
-use super::thumb::Micro;
+use super::own::words::WordBackEnd;
 use super::x86::Wide;
+use super::{rv32, thumb};
 use crate::machine::{Isa, Machine};
 use crate::target::Target;
 
@@ -31,8 +31,8 @@ fn words<'a>(machine: &'a Machine, target: &Target) -> Made<'a> {
         isa if machine.isa() != Some(isa) => {
             Err(CodegenError::Unsupported(format!("CPU level {} for target {}", machine.level, target.name)))
         }
-        Isa::Riscv32 => Ok(Box::new(Rv32::new(machine))),
-        _ => Ok(Box::new(Micro::new(machine))),
+        Isa::Riscv32 => Ok(Box::new(WordBackEnd::new(machine, rv32::COMPILERS))),
+        _ => Ok(Box::new(WordBackEnd::new(machine, thumb::COMPILERS))),
     }
 }
 

@@ -73,7 +73,7 @@ impl KernelBuilder {
 
     /// Adds a buffer; pointer parameters are passed in the order of these calls.
     pub fn buffer(&mut self, name: impl Into<String>, kind: BufferKind, lane: Lane, elements: u64, alignment: u32) -> Buffer {
-        self.kernel.buffers.push(BufferData { name: name.into(), kind, lane, elements, alignment, streamed: false });
+        self.kernel.buffers.push(BufferData::new(name, kind, lane, elements, alignment));
         Buffer::new(self.kernel.buffers.len() - 1)
     }
 

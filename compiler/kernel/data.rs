@@ -45,6 +45,11 @@ pub struct BufferData {
 }
 
 impl BufferData {
+    /// Makes a buffer that is not streamed.
+    pub fn new(name: impl Into<String>, kind: BufferKind, lane: Lane, elements: u64, alignment: u32) -> Self {
+        Self { name: name.into(), kind, lane, elements, alignment, streamed: false }
+    }
+
     /// Returns the size of the buffer in bytes.
     pub fn bytes(&self) -> u64 {
         self.elements * u64::from(self.lane.bytes())

@@ -25,7 +25,7 @@ pub(super) const RV32IMC: Target = Target {
     levels: &["rv32imc"],
     ..row("riscv32imc-unknown-none-elf", Isa::Riscv32, Platform::None, &["riscv32imc-none-elf", "riscv32imc-elf", "riscv32imc-esp-espidf"])
 };
-/// The same with atomic instructions, which no code here uses.
+/// RV32IMC with atomic instructions, which no code here uses.
 pub(super) const RV32IMAC: Target = Target {
     levels: &["rv32imac"],
     ..row(
@@ -35,7 +35,7 @@ pub(super) const RV32IMAC: Target = Target {
         &["riscv32imac-none-elf", "riscv32imac-elf", "riscv32imac-esp-espidf", "riscv32-none-elf", "riscv32-elf", "riscv32-none"],
     )
 };
-/// The same with floats of binary32.
+/// RV32IMAC with floats of binary32.
 pub(super) const RV32IMAFC: Target = Target {
     levels: &["rv32imafc"],
     ..row(

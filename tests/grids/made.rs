@@ -15,14 +15,7 @@ pub fn as_grid(kernel: &Kernel) -> Option<Kernel> {
     kernel.grid = Some(Grid { positions: 1, workgroup: 1 });
     if has(&kernel.body, &|inst| matches!(inst, Inst::FailIf { .. })) {
         // The last buffer, because no code counts buffers from the end.
-        kernel.buffers.push(BufferData {
-            name: "status".into(),
-            kind: BufferKind::Output,
-            lane: Lane::I32,
-            elements: 1,
-            alignment: 4,
-            streamed: false,
-        });
+        kernel.buffers.push(BufferData::new("status", BufferKind::Output, Lane::I32, 1, 4));
     }
     Some(kernel)
 }

@@ -1,6 +1,5 @@
 //! Kernels to code for 32-bit RISC-V: RV32IMC with or without the extension F. `docs/wide.md` describes the common part.
 
-mod back_end;
 mod compile;
 mod driver;
 mod emit;
@@ -20,7 +19,11 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use back_end::Rv32;
+use super::own::words::Compilers;
 pub use compile::{compile_kernel, listing};
 #[cfg(test)]
 pub use driver::compile_support;
+
+/// Functions that compile for 32-bit RISC-V.
+pub const COMPILERS: Compilers =
+    Compilers { kernel: compile_kernel, listing, driver: driver::compile_driver, support: driver::compile_support };

@@ -1,7 +1,6 @@
 //! Code generation of Thumb-2 for Arm's M profile: Armv7-M with or without DSP instructions and binary32. `docs/wide.md` describes the common part.
 
 mod access;
-mod back_end;
 mod compile;
 mod driver;
 mod emit;
@@ -27,9 +26,13 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use back_end::Micro;
+use super::own::words::Compilers;
 pub use compile::{compile_kernel, listing};
 #[cfg(test)]
 pub use driver::compile_support;
 #[cfg(test)]
 pub use set::branch_with_link;
+
+/// Functions that compile for Arm's M profile.
+pub const COMPILERS: Compilers =
+    Compilers { kernel: compile_kernel, listing, driver: driver::compile_driver, support: driver::compile_support };

@@ -138,7 +138,7 @@ impl Slots {
             buffers.insert(*lane, Buffer::new(kernel.buffers.len()));
             let elements = list.len() as u64 * u64::from(self.reading.stored / lane.bytes());
             let (name, kind, alignment) = (format!("numbers_{}", Type::scalar(*lane)), BufferKind::Input, self.reading.stored);
-            kernel.buffers.push(BufferData { name, kind, lane: *lane, elements, alignment, streamed: false });
+            kernel.buffers.push(BufferData::new(name, kind, *lane, elements, alignment));
         }
         let start = Value::new(kernel.types.len());
         kernel.types.push(Type::INDEX);

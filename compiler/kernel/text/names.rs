@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn buffers_of_one_name_are_told_apart() {
-        let buffer = |name: &str, kind| BufferData { name: name.into(), kind, lane: Lane::I8, elements: 1, alignment: 1, streamed: false };
+        let buffer = |name: &str, kind| BufferData::new(name, kind, Lane::I8, 1, 1);
         let (local, input) = (BufferKind::Local, BufferKind::Input);
         let buffers = [buffer("x", local), buffer("x", input), buffer("x.2", input), buffer("x", input), buffer("y", input)];
         assert_eq!(buffer_names(&buffers), ["x.4", "x", "x.2", "x.3", "y"]);

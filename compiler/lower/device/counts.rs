@@ -80,8 +80,7 @@ impl Counts {
         let mut extents: Vec<u64> = places.iter().flat_map(|&place| &self.of(place).1).copied().collect();
         extents.sort_unstable();
         extents.dedup();
-        let buffer =
-            |name: &str, kind, elements| BufferData { name: name.into(), kind, lane: Lane::I32, elements, alignment: 4, streamed: false };
+        let buffer = |name: &str, kind, elements| BufferData::new(name, kind, Lane::I32, elements, 4);
         all.buffers = extents.iter().map(|_| buffer("extent", BufferKind::Input, 1)).collect();
         all.buffers.push(buffer("counts", BufferKind::Output, (last + BYTES - first) / 4));
         for &place in places {

@@ -43,7 +43,7 @@ pub fn in_one(kernel: &Kernel, slices: &Slices) -> Option<Kernel> {
     for number in 0..slices.extents.len() {
         let buffer = Buffer::new(kernel.buffers.len());
         let name = format!("extent{number}");
-        kernel.buffers.push(BufferData { name, kind: BufferKind::Input, lane: Lane::I64, elements: 1, alignment: 8, streamed: false });
+        kernel.buffers.push(BufferData::new(name, BufferKind::Input, Lane::I64, 1, 8));
         let extent = writer.push(Type::INDEX, Inst::Load { buffer, index: zero, offset: 0, active: 1, mask: None });
         count = writer.binary(BinaryOp::Mul, count, extent);
     }

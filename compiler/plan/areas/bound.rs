@@ -1,6 +1,6 @@
 //! A lower bound of the cost of a placement.
 //!
-//! What a step uses at the same time must lie in areas at the same time. So a step costs at least what it costs if these bytes are divided freely: the
+//! A step uses its items at the same time, so they lie in areas at the same time. A step costs at least what it costs if these bytes are divided freely: the
 //! most used bytes in the cheapest area, as far as they fit there. Bytes that the step could share count as additional room. The bound is the sum
 //! over all steps.
 

@@ -3,6 +3,7 @@
 
 mod arg;
 mod arithmetic;
+mod back_end;
 mod compile;
 mod convert;
 mod driver;
@@ -26,7 +27,8 @@ mod value;
 mod tests;
 
 pub use arg::{Arg, registers_of};
-pub use compile::{LAYOUT, word_driver, word_kernel, word_support};
+pub use back_end::{Compilers, WordBackEnd};
+pub use compile::{word_driver, word_kernel, word_support};
 pub use driver::{Called, Driven, Entered};
 pub use factors::factors;
 pub use held::{Held, Shape};

@@ -241,8 +241,7 @@ impl Writer {
             [row, self.quotient(groups, Grid::MOST_GROUPS.into()), one]
         };
         let buffer = Buffer::new(self.kernel.buffers.len());
-        let data =
-            BufferData { name: "count".into(), kind: BufferKind::Output, lane: Lane::I32, elements: WORDS, alignment: 4, streamed: false };
+        let data = BufferData::new("count", BufferKind::Output, Lane::I32, WORDS, 4);
         self.kernel.buffers.push(data);
         let index = self.number(0);
         for (offset, value) in (0..).zip(count) {

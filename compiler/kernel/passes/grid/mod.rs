@@ -142,8 +142,7 @@ fn only_used(kernel: &mut Kernel) -> Vec<Option<usize>> {
     let mut pointers: Vec<Option<usize>> = params.filter(|(_, buffer)| used.contains(buffer)).map(|(number, _)| Some(number)).collect();
     kernel.retain_buffers(|buffer| used.contains(&buffer));
     if kernel.may_fail() {
-        let status =
-            BufferData { name: "status".into(), kind: BufferKind::Output, lane: Lane::I32, elements: 1, alignment: 4, streamed: false };
+        let status = BufferData::new("status", BufferKind::Output, Lane::I32, 1, 4);
         kernel.buffers.push(status);
         pointers.push(None);
     }

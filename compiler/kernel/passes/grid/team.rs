@@ -338,14 +338,7 @@ impl<'k> Writer<'k> {
         }
         let buffer = Buffer::from_u32(self.kernel.buffers.len() as u32);
         let name = format!("team{}", self.kernel.buffers.len());
-        self.kernel.buffers.push(BufferData {
-            name,
-            kind: BufferKind::Shared,
-            lane: sum.ty.lane,
-            elements,
-            alignment: 16,
-            streamed: false,
-        });
+        self.kernel.buffers.push(BufferData::new(name, BufferKind::Shared, sum.ty.lane, elements, 16));
         self.shared.resize(self.shared.len().max(number + 1), buffer);
         self.shared[number] = buffer;
         buffer

@@ -149,14 +149,7 @@ impl Emitter {
     }
 
     fn shared(&mut self, name: &str, number: usize, lane: Lane, elements: i64) -> Buffer {
-        let data = BufferData {
-            name: format!("{name}{number}"),
-            kind: BufferKind::Shared,
-            lane,
-            elements: elements as u64,
-            alignment: 16,
-            streamed: false,
-        };
+        let data = BufferData::new(format!("{name}{number}"), BufferKind::Shared, lane, elements as u64, 16);
         self.kernel.buffers.push(data);
         Buffer::new(self.kernel.buffers.len() - 1)
     }

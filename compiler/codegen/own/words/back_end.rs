@@ -1,0 +1,72 @@
+//! The back end of machines with 32-bit words. It compiles kernels and the driver, because Cranelift does not have these targets.
+
+use super::compile::LAYOUT;
+use crate::codegen::back_end::{BackEnd, Listing};
+use crate::codegen::driver::language::{Function, KernelConvention};
+use crate::codegen::support::Support;
+use crate::codegen::{Code, CodegenError};
+use crate::interface::Layout;
+use crate::kernel::Kernel;
+use crate::machine::Machine;
+
+/// Functions of an instruction set that compile for a machine.
+pub struct Compilers {
+    /// Compiles a kernel.
+    pub kernel: fn(&Kernel, &Machine) -> Result<Code, CodegenError>,
+    /// Lists the instructions of a kernel.
+    pub listing: fn(&Kernel, &Machine) -> Result<String, CodegenError>,
+    /// Compiles a function of the driver.
+    pub driver: fn(&Function, &Machine) -> Result<Code, CodegenError>,
+    /// Compiles a function that kernels call.
+    pub support: fn(Support, &Machine) -> Result<Code, CodegenError>,
+}
+
+/// Back end for a machine with 32-bit words.
+pub struct WordBackEnd<'a> {
+    machine: &'a Machine,
+    compilers: Compilers,
+}
+
+impl<'a> WordBackEnd<'a> {
+    /// Makes the back end of a machine, with the functions of its instruction set.
+    pub fn new(machine: &'a Machine, compilers: Compilers) -> Self {
+        Self { machine, compilers }
+    }
+}
+
+impl BackEnd for WordBackEnd<'_> {
+    fn kernel(&self, kernel: &Kernel) -> Result<Code, CodegenError> {
+        (self.compilers.kernel)(kernel, self.machine)
+    }
+
+    fn kernel_convention(&self) -> KernelConvention {
+        KernelConvention::Target
+    }
+
+    fn layout(&self) -> Layout {
+        LAYOUT
+    }
+
+    fn driver(&self, function: &Function) -> Result<Code, CodegenError> {
+        (self.compilers.driver)(function, self.machine)
+    }
+
+    fn support(&self, what: Support) -> Result<Code, CodegenError> {
+        (self.compilers.support)(what, self.machine)
+    }
+
+    fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {
+        match what {
+            Listing::Cranelift => Err(CodegenError::Unsupported(format!("kernels for {} do not go through Cranelift", self.machine.level))),
+            Listing::Machine => (self.compilers.listing)(kernel, self.machine),
+        }
+    }
+
+    fn guard(&self, _: u32) -> Option<Code> {
+        None
+    }
+
+    fn features(&self) -> Option<Code> {
+        None
+    }
+}
