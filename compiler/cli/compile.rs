@@ -222,54 +222,45 @@ impl Arguments {
 fn output(compiled: &Compiled, (model, beside): (&str, &[&str]), request: &Request, requests: &[Request]) -> Result<Output, Diagnostic> {
     let (lowered, files) = (&compiled.lowered, &compiled.files);
     let listing = |what| lowered.levels().iter().map(|level| listing(level, compiled.options.target, what)).collect::<Result<String, _>>();
-    let contents: Image =
-        match request.kind {
-            OutputKind::Object => files.object.clone(),
-            OutputKind::Archive => compiled.archive(),
-            OutputKind::Weights => {
-                files.weights.clone().ok_or_else(|| usage("the object holds the weights").help("`--weights external` leaves them out"))?
-            }
-            OutputKind::Header => files.header.clone().into_bytes().into(),
-            OutputKind::Shared => compiled.shared(&soname(request, compiled))?,
-            OutputKind::Rust => compiled.rust().into_bytes().into(),
-            OutputKind::Cpp => compiled.cpp(&header_name(requests, compiled)).into_bytes().into(),
-            OutputKind::Json => format!("{:#}\n", files.report).into_bytes().into(),
-            OutputKind::Html => emit::html::page(&files.report).into_bytes().into(),
-            OutputKind::Graph => format!("{:#}\n", emit::explorer::graphs(&files.report)).into_bytes().into(),
-            OutputKind::Trace => format!("{:#}\n", emit::trace(files, &compiled.options.settings)?).into_bytes().into(),
-            OutputKind::Ir => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),
-            OutputKind::Kernels => lowered
-                .levels()
+    let contents: Image = match request.kind {
+        OutputKind::Object => files.object.clone(),
+        OutputKind::Archive => compiled.archive(),
+        OutputKind::Weights => {
+            files.weights.clone().ok_or_else(|| usage("the object holds the weights").help("`--weights external` leaves them out"))?
+        }
+        OutputKind::Header => files.header.clone().into_bytes().into(),
+        OutputKind::Shared => compiled.shared(&soname(request, compiled))?,
+        OutputKind::Rust => compiled.rust().into_bytes().into(),
+        OutputKind::Cpp => compiled.cpp(&header_name(requests, compiled)).into_bytes().into(),
+        OutputKind::Json => format!("{:#}\n", files.report).into_bytes().into(),
+        OutputKind::Html => emit::html::page(&files.report).into_bytes().into(),
+        OutputKind::Graph => format!("{:#}\n", emit::explorer::graphs(&files.report)).into_bytes().into(),
+        OutputKind::Trace => format!("{:#}\n", emit::trace(files, &compiled.options.settings)?).into_bytes().into(),
+        OutputKind::Ir => ir::text::print_module(&compiled.module, ir::text::Constants::Elided).into_bytes().into(),
+        OutputKind::Kernels => lowered
+            .levels()
+            .iter()
+            .flat_map(|level| &level.program.kernels)
+            .map(|kernel| format!("{kernel}\n"))
+            .collect::<String>()
+            .into_bytes()
+            .into(),
+        OutputKind::Driver => files.driver().to_string().into_bytes().into(),
+        OutputKind::Clif => listing(Listing::Cranelift)?.into_bytes().into(),
+        OutputKind::Asm => listing(Listing::Machine)?.into_bytes().into(),
+        OutputKind::Plan => plans(compiled).into_bytes().into(),
+        OutputKind::Depfile => {
+            let made = requests
                 .iter()
-                .flat_map(|level| &level.program.kernels)
-                .map(|kernel| format!("{kernel}\n"))
-                .collect::<String>()
-                .into_bytes()
-                .into(),
-            OutputKind::Driver => files.driver().to_string().into_bytes().into(),
-            OutputKind::Clif => listing(Listing::Cranelift)?.into_bytes().into(),
-            OutputKind::Asm => listing(Listing::Machine)?.into_bytes().into(),
-            OutputKind::Plan => {
-                let memory = memories(compiled);
-                let in_areas = |method: &Method| method.in_areas.as_ref().map_or(String::new(), sizes::in_areas);
-                let lines =
-                    lowered.plans.iter().zip(memory).zip(&lowered.program.methods).map(|((p, (name, m)), method)| {
-                        format!("{name}: {}; {}\n{}", sizes::plan(p), sizes::with_ports(&m), in_areas(method))
-                    });
-                lines.collect::<String>().into_bytes().into()
-            }
-            OutputKind::Depfile => {
-                let made = requests
-                    .iter()
-                    .find(|r| matches!(r.kind, OutputKind::Object | OutputKind::Archive | OutputKind::Shared))
-                    .map_or(model, |r| &r.path);
-                let inputs: Vec<&str> = std::iter::once(model).chain(beside.iter().copied()).collect();
-                emit::depfile::depfile(made, &inputs).into_bytes().into()
-            }
-            // Compiling makes none of these. A test needs more than the compiled model.
-            OutputKind::Test | OutputKind::Bench | OutputKind::Build => Image::default(),
-            OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap | OutputKind::NodeData => Image::default(),
-        };
+                .find(|r| matches!(r.kind, OutputKind::Object | OutputKind::Archive | OutputKind::Shared))
+                .map_or(model, |r| &r.path);
+            let inputs: Vec<&str> = std::iter::once(model).chain(beside.iter().copied()).collect();
+            emit::depfile::depfile(made, &inputs).into_bytes().into()
+        }
+        // Compiling makes none of these. A test needs more than the compiled model.
+        OutputKind::Test | OutputKind::Bench | OutputKind::Build => Image::default(),
+        OutputKind::Arrays | OutputKind::Csv | OutputKind::PerfMap | OutputKind::NodeData => Image::default(),
+    };
     Ok(Output { path: request.path.clone().into(), kind: request.kind, contents })
 }
 
@@ -341,6 +332,18 @@ fn memories(compiled: &Compiled) -> Vec<(&str, MethodMemory)> {
     let methods = compiled.lowered.program.methods.iter().enumerate();
     methods
         .map(|(number, method)| (method.name.as_str(), MethodMemory::new(method, state, planned.get(number).unwrap_or(&&[][..]))))
+        .collect()
+}
+
+/// Writes the plan of each method, a line each, and lines for its areas.
+fn plans(compiled: &Compiled) -> String {
+    let lowered = &compiled.lowered;
+    let in_areas = |method: &Method| method.in_areas.as_ref().map_or(String::new(), sizes::in_areas);
+    let plans = lowered.plans.iter().zip(memories(compiled)).zip(&lowered.program.methods);
+    plans
+        .map(|((plan, (name, memory)), method)| {
+            format!("{name}: {}; {}\n{}", sizes::plan(plan), sizes::with_ports(&memory), in_areas(method))
+        })
         .collect()
 }
 
