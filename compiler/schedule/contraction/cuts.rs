@@ -204,6 +204,11 @@ impl Cuts {
         outcome
     }
 
+    /// Returns the number of times that [`Self::for_each`] writes its body.
+    pub fn bodies(&self) -> usize {
+        usize::from(self.end > 0) + self.rests().count()
+    }
+
     /// Repeats a body for every panel: those of full width in a loop, the others after it.
     pub fn for_each<R: Outcome>(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, Cut) -> R) -> R {
         let width = self.whole;

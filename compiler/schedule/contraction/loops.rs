@@ -368,10 +368,14 @@ impl<'a> Lowering<'a> {
         if staged > 0 {
             self.rows(b, bases, 0, |_, _| Ok(()))?;
         }
+        // Rows share a filled panel, which they only read. A table of starts is of one loop over rows.
+        let is_one_loop = parts.len() * self.cuts.bodies() == 1;
+        let apart = self.schedule.staging.is_none() && (self.starts.is_none() || is_one_loop);
         for part in parts {
             self.all_panels(b, |b, panel| {
                 self.fill_panel(b, part, panel, bases, None);
-                self.rows(b, bases, staged, |b, at| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel)))
+                let row = |b: &mut KernelBuilder, at: &WindowRow| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel));
+                b.rounds(apart, |b| self.rows(b, bases, staged, row))
             })?;
         }
         Ok(())
