@@ -7,9 +7,9 @@ use crate::fuse::Group;
 use crate::ir::{Constant, Data, ElementType, Extent, Function, Inst, Module, Operation, Value};
 use crate::kernel::mathematics::Arithmetic;
 use crate::machine::Machine;
-use crate::schedule::contraction::packing::PackedWeights;
-use crate::schedule::contraction::strips::COMMON;
-use crate::schedule::contraction::weights::Weights;
+use crate::schedule::contraction::operands::packing::PackedWeights;
+use crate::schedule::contraction::operands::strips::COMMON;
+use crate::schedule::contraction::operands::weights::Weights;
 
 /// Minimum vectors of a row for which the lanes that the last vector wastes do not matter.
 const FULL_VECTORS: u64 = 8;

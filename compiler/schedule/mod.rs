@@ -26,6 +26,6 @@ mod whole;
 pub use arguments::Argument;
 pub use choose::is_compiled;
 pub use context::{Context, Goal, Threads};
-pub use contraction::packing::PackedWeights;
+pub use contraction::operands::packing::PackedWeights;
 pub use interface::{Lowered, Requirements, Schedule};
 pub use unsupported::Unsupported;

@@ -7,19 +7,19 @@
 //! each sum is too large by the excess times the sum of the block's bytes. The correction is computed once for each row, and is the initial
 //! value of the sums of its blocks.
 
-use super::block_panels::{Encoding, Panels, Scale};
-use super::cuts::{Cut, Cuts};
-use super::geometry::fuses;
-use super::loops::hoisted;
-use super::register_tile::Tile;
-use super::strips::{COMMON, NARROWEST, Strips};
-use super::tile::join;
 use crate::ir::operators::{BlockMatmul, block_unit};
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::{Context, Goal};
+use crate::schedule::contraction::geometry::contraction::fuses;
+use crate::schedule::contraction::operands::block_panels::{Encoding, Panels, Scale};
+use crate::schedule::contraction::operands::cuts::{Cut, Cuts};
+use crate::schedule::contraction::operands::strips::{COMMON, NARROWEST, Strips};
+use crate::schedule::contraction::tiles::loops::hoisted;
+use crate::schedule::contraction::tiles::register_tile::Tile;
+use crate::schedule::contraction::tiles::tile::join;
 use crate::schedule::elementwise::epilogue::epilogue_of;
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::elementwise::operands::ElementWise;

@@ -3,9 +3,9 @@
 use super::depthwise::{self, DepthwiseSchedule};
 use super::depthwise_rows::{self, DepthwiseRows};
 use super::direct::DirectSchedule;
-use super::geometry::Contraction;
 use crate::ir::Inst;
 use crate::schedule::context::Context;
+use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::interface::Schedule;
 use crate::schedule::unsupported::Unsupported;
 

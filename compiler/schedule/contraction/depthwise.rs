@@ -2,26 +2,26 @@
 //! a few pixels at a time, which share the loads of weights. Integers take two taps at a time: their 16-bit elements are interleaved and
 //! multiplied in pairs.
 
-use super::cuts::{Cut, Cuts, Width};
 use super::depthwise_columns::Columns;
-use super::filling::{Filled, Stored};
-use super::form::Form;
-use super::geometry::Contraction;
-use super::image_sizes::Numbers;
-use super::loops::hoisted;
-use super::needs;
-use super::packing;
-use super::panels::{Extents, Panels};
-use super::places::{Image, RowPlace};
-use super::register_tile::words;
-use super::staged_rows;
-use super::staging::{Ring, Staging};
-use super::strips::Strips;
-use super::tile::join;
 use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::geometry::image_sizes::Numbers;
+use crate::schedule::contraction::geometry::needs;
+use crate::schedule::contraction::geometry::places::{Image, RowPlace};
+use crate::schedule::contraction::operands::cuts::{Cut, Cuts, Width};
+use crate::schedule::contraction::operands::filling::{Filled, Stored};
+use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::operands::packing;
+use crate::schedule::contraction::operands::panels::{Extents, Panels};
+use crate::schedule::contraction::operands::strips::Strips;
+use crate::schedule::contraction::rows::staged_rows;
+use crate::schedule::contraction::rows::staging::{Ring, Staging};
+use crate::schedule::contraction::tiles::loops::hoisted;
+use crate::schedule::contraction::tiles::register_tile::words;
+use crate::schedule::contraction::tiles::tile::join;
 use crate::schedule::elementwise::lanes::repeat;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};

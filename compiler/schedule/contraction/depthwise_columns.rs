@@ -1,9 +1,9 @@
 //! The depthwise convolutions of floats whose windows are read in place, and their columns at the border.
 
-use super::form::Form;
-use super::geometry::Contraction;
-use super::needs;
 use crate::schedule::context::Context;
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::geometry::needs;
+use crate::schedule::contraction::operands::form::Form;
 use std::ops::Range;
 
 /// Columns at the border that have code of their own, at most.

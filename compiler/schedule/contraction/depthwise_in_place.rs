@@ -2,10 +2,10 @@
 //! copy the image once more, through the second level. Taps outside of the image are left out. Rows of taps are a loop, which begins later and ends
 //! earlier at the border; so all rows of the output share their code. Columns at the border have code of their own.
 
-use super::cuts::Cut;
 use super::depthwise::{Block, Lowering};
 use super::depthwise_columns::Columns;
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
+use crate::schedule::contraction::operands::cuts::Cut;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::FxHashMap;

@@ -3,25 +3,25 @@
 //! of a channel ([`Fours`]), or two rows as 16 bits. Each of the two output rows has its own weights, with zeros for the rows that it does not
 //! use. All machines read the same weights.
 //!
-//! Weights that are [moved](super::moved) to the range of bytes are moved together with these zeros. So the correction of a pixel's sum is a
+//! Weights that are [moved](crate::schedule::contraction::operands::moved) to the range of bytes are moved together with these zeros. So the correction of a pixel's sum is a
 //! constant times the sum of all rows of its columns, including unused rows. It takes one more product for each column, which all pixels and
 //! rows with that column share. For products of 16 bits, weights are moved back.
 
-use super::cuts::{Cut, Cuts, Width};
-use super::form::Form;
-use super::fours::Fours;
-use super::geometry::Contraction;
-use super::loops::hoisted_for;
-use super::needs;
-use super::packing;
-use super::panels::{Extents, Panels};
-use super::row_pairs::RowPairs;
-use super::strips::Strips;
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use crate::machine::{DotProduct, Machine};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::geometry::needs;
+use crate::schedule::contraction::operands::cuts::{Cut, Cuts, Width};
+use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::operands::packing;
+use crate::schedule::contraction::operands::panels::{Extents, Panels};
+use crate::schedule::contraction::operands::strips::Strips;
+use crate::schedule::contraction::rows::fours::Fours;
+use crate::schedule::contraction::rows::row_pairs::RowPairs;
+use crate::schedule::contraction::tiles::loops::hoisted_for;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};

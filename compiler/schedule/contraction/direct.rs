@@ -6,21 +6,23 @@
 //! the outermost loop, so that each is filled once for all pixels. Panels that the model holds are the innermost loop, so that the input is
 //! staged once.
 
-use super::cuts::{Cuts, Width};
-use super::form::Form;
-use super::geometry::{Contraction, Planes, pointwise};
-use super::joined_rows;
-use super::needs::{keeps_rows, overwritten_by_rows};
-use super::panels::{Extents, Panels};
-use super::phases::Phase;
-use super::register_tile::{TILES_AT_ONCE, Tile, choose_tile, joins_rests, lanes_of, loads_part, names_elements, words};
-use super::squares;
-use super::staging::Staging;
-use super::strips::{NARROWEST, Strips};
-use super::weights::Weights;
 use crate::ir::Value as Tensor;
 use crate::machine::{MACHINES, Machine};
 use crate::schedule::context::{Context, Goal};
+use crate::schedule::contraction::geometry::contraction::{Contraction, Planes, pointwise};
+use crate::schedule::contraction::geometry::joined_rows;
+use crate::schedule::contraction::geometry::needs::{keeps_rows, overwritten_by_rows};
+use crate::schedule::contraction::geometry::phases::Phase;
+use crate::schedule::contraction::operands::cuts::{Cuts, Width};
+use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::operands::panels::{Extents, Panels};
+use crate::schedule::contraction::operands::strips::{NARROWEST, Strips};
+use crate::schedule::contraction::operands::weights::Weights;
+use crate::schedule::contraction::rows::staging::Staging;
+use crate::schedule::contraction::tiles::register_tile::{
+    TILES_AT_ONCE, Tile, choose_tile, joins_rests, lanes_of, loads_part, names_elements, words,
+};
+use crate::schedule::contraction::tiles::squares;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::unsupported::Unsupported;
 

@@ -1,45 +1,20 @@
 //! Convolutions and matrix products.
+//!
+//! The files of this folder are the schedules, and the choice among them. The folders are what they share:
+//! - [`geometry`]: one geometry for convolutions and matrix products, the places of windows, and what a contraction needs of memory;
+//! - [`operands`]: the forms of operands, and the right one in panels: packed at compile time, or filled by the kernel;
+//! - [`rows`]: input rows in scratch memory, staged once, in the order in which tiles read them;
+//! - [`tiles`]: pixels × output channels whose sums are in registers, and the loops over them.
 
-pub mod bias;
-pub mod block_panels;
 pub mod blocks;
 pub mod choice;
-pub mod cuts;
 pub mod depthwise;
 mod depthwise_columns;
-mod depthwise_in_16_bits;
 mod depthwise_in_place;
 mod depthwise_rows;
-mod depthwise_tile;
 pub mod direct;
-mod filling;
-pub mod form;
-mod fours;
 pub mod geometry;
-pub mod image_sizes;
-mod in_16_bits;
-mod joined_rows;
-mod lacking;
-mod long_row;
-mod loops;
-mod moved;
-mod needs;
-pub mod packing;
-pub mod pairs;
-mod panels;
-pub mod phases;
-mod places;
+pub mod operands;
 pub mod products;
-mod register_tile;
-mod right;
-mod round_in_squares;
-mod row_pairs;
-mod sections;
-pub mod sparse;
-mod squares;
-mod staged_rows;
-pub mod staging;
-pub mod strips;
-mod sums;
-mod tile;
-pub mod weights;
+mod rows;
+mod tiles;

@@ -6,7 +6,7 @@ use crate::ir::{self, ElementType, Inst, Operation, Summation, Value as Tensor};
 use crate::kernel::{Active, BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
-use crate::schedule::contraction::image_sizes::{Numbers, Sizes};
+use crate::schedule::contraction::geometry::image_sizes::{Numbers, Sizes};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::elementwise::ranges::{type_range, within};

@@ -9,7 +9,7 @@ use crate::kernel::intervals::Assumed;
 use crate::kernel::passes::grid;
 use crate::machine::{GPUS, MACHINES, Machine};
 use crate::schedule::context::Context;
-use crate::schedule::contraction::packing::PackedWeights;
+use crate::schedule::contraction::operands::packing::PackedWeights;
 use crate::schedule::interface::Schedule;
 
 /// Checks the schedule of a graph of floats. `build` returns the graph's results, and `check` gets the first one.

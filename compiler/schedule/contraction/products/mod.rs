@@ -4,12 +4,12 @@
 mod dots;
 mod outer;
 
-use super::geometry::fuses;
 use crate::fuse::turned_right;
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
+use crate::schedule::contraction::geometry::contraction::fuses;
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;

@@ -1,16 +1,16 @@
 //! The register tile of a direct convolution: pixels × vectors of output channels, summed over the segments of a window.
 
-use super::cuts::Width;
-use super::direct::{Part, unroll};
-use super::form::Form;
 use super::loops::{Lowering, Segments, TilePlace};
 use super::pairs;
 use super::register_tile::{names_elements, words};
 use super::squares;
-use super::staging::even_and_odd;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
-pub(super) use crate::schedule::elementwise::lanes::join;
+use crate::schedule::contraction::direct::{Part, unroll};
+use crate::schedule::contraction::operands::cuts::Width;
+use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::rows::staging::even_and_odd;
+pub(in crate::schedule::contraction) use crate::schedule::elementwise::lanes::join;
 use crate::schedule::elementwise::neighbours::Neighbours;
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::quantity::Number;
@@ -18,12 +18,12 @@ use crate::schedule::unsupported::Unsupported;
 
 /// The place of a segment: its row for the first pixel, a constant offset in it, and its weights in the panel.
 #[derive(Clone, Copy)]
-pub(super) struct SegmentPlace {
-    pub(super) row: Value,
+pub(in crate::schedule::contraction) struct SegmentPlace {
+    pub(in crate::schedule::contraction) row: Value,
     tap: i64,
     /// See [`TilePlace::first`].
     first: u64,
-    pub(super) weights: Value,
+    pub(in crate::schedule::contraction) weights: Value,
     /// Width of the panel.
     pub width: Width,
     /// Weights of the panel beside this one.
@@ -86,7 +86,7 @@ impl Lowering<'_> {
     }
 
     /// The first element of a segment, from the table of them.
-    pub(super) fn start_of(&self, b: &mut KernelBuilder, table: Buffer, segment: Value) -> Value {
+    pub(in crate::schedule::contraction) fn start_of(&self, b: &mut KernelBuilder, table: Buffer, segment: Value) -> Value {
         let start = b.load(table, segment, 0, 1);
         if self.schedule.form.starts_in_fours() { b.scale_index(start, 4, 0) } else { start }
     }
@@ -370,7 +370,14 @@ impl Lowering<'_> {
     }
 
     /// Returns a product's operand: a group of k of one pixel, in all lanes.
-    pub(super) fn pixel_operand(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), p: u64) -> Value {
+    pub(in crate::schedule::contraction) fn pixel_operand(
+        &self,
+        b: &mut KernelBuilder,
+        part: &Part,
+        at: SegmentPlace,
+        (u, product): (u64, u64),
+        p: u64,
+    ) -> Value {
         let schedule = self.schedule;
         let whole = schedule.form.group();
         let mut group = whole / schedule.form.products();
@@ -383,7 +390,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the distance of a pixel's operands from the row of the segment.
-    pub(super) fn pixel_offset(&self, at: SegmentPlace, p: u64) -> i64 {
+    pub(in crate::schedule::contraction) fn pixel_offset(&self, at: SegmentPlace, p: u64) -> i64 {
         let work = &self.schedule.work;
         at.tap + (work.window_offset(at.first + p) - work.window_offset(at.first)) as i64
     }
@@ -400,7 +407,14 @@ impl Lowering<'_> {
     }
 
     /// Loads a vector of weights. The arguments are its group of k in the round, the number of the product, and its first lane in the panel.
-    pub(super) fn weights_of(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, (u, product): (u64, u64), lane: u64) -> Value {
+    pub(in crate::schedule::contraction) fn weights_of(
+        &self,
+        b: &mut KernelBuilder,
+        part: &Part,
+        at: SegmentPlace,
+        (u, product): (u64, u64),
+        lane: u64,
+    ) -> Value {
         let form = self.schedule.form;
         let group = form.group();
         let (_, lanes) = at.width.vectors(self.schedule.lanes);

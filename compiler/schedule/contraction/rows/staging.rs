@@ -4,15 +4,15 @@
 //! in planes, staging puts the channels of a pixel side by side. A long row of a single pixel is staged in chunks, each just before the
 //! products that read it.
 
-use super::form::Form;
-use super::geometry::Contraction;
-use super::image_sizes::less;
-use super::places::{Image, Plane};
 use crate::fuse::ChannelPlanes;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;
 use crate::schedule::arguments::Arguments;
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::geometry::image_sizes::less;
+use crate::schedule::contraction::geometry::places::{Image, Plane};
+use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::movement::interleave::interleave;
 use crate::schedule::movement::matrix::write_transposed;
@@ -21,7 +21,7 @@ use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
 /// Elements of a chunk: little memory, and enough products to make up for a loop around them.
-pub(super) const CHUNK: u64 = 256;
+pub(in crate::schedule::contraction) const CHUNK: u64 = 256;
 
 /// Maximum elements of the rings. No model needs more, but windows and padding may exceed the input by far.
 const MOST_ELEMENTS: u128 = 1 << 32;
@@ -411,13 +411,13 @@ impl Staging {
 }
 
 /// Fours with their even elements before their odd ones.
-pub(super) fn even_and_odd(b: &mut KernelBuilder, fours: Value) -> Value {
+pub(in crate::schedule::contraction) fn even_and_odd(b: &mut KernelBuilder, fours: Value) -> Value {
     let exchanged = (0..b.ty(fours).lanes).map(|lane| lane & !3 | [0, 2, 1, 3][usize::from(lane & 3)]).collect();
     b.shuffle(fours, fours, exchanged)
 }
 
 /// Returns a byte with the sign of a form. An unsigned byte is the signed one plus 128, which flips the top bit.
-pub(super) fn with_sign(b: &mut KernelBuilder, element: ElementType, form: Form, raw: Value) -> Value {
+pub(in crate::schedule::contraction) fn with_sign(b: &mut KernelBuilder, element: ElementType, form: Form, raw: Value) -> Value {
     if element.is_signed_integer() == form.is_signed() {
         return raw;
     }
@@ -427,7 +427,7 @@ pub(super) fn with_sign(b: &mut KernelBuilder, element: ElementType, form: Form,
 }
 
 /// Returns a byte with the sign of a form, widened to 16 bits if products are of 16 bits.
-pub(super) fn held(b: &mut KernelBuilder, element: ElementType, form: Form, raw: Value) -> Value {
+pub(in crate::schedule::contraction) fn held(b: &mut KernelBuilder, element: ElementType, form: Form, raw: Value) -> Value {
     let byte = with_sign(b, element, form, raw);
     match form.is_signed() {
         _ if form.is_of_bytes() => byte,

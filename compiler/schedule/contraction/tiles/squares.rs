@@ -5,20 +5,20 @@
 //! A level alone packs weights as products take them: `[k / 8][channel][8]`. Beside levels with products of fours, it reads their panels, and
 //! interleaves the fours of two neighbouring groups.
 
-use super::form::Form;
-use super::geometry::Contraction;
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::context::{Context, Goal};
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::operands::form::Form;
 
 /// Elements of k in a product.
-pub(super) const EIGHT: u64 = 8;
+pub(in crate::schedule::contraction) const EIGHT: u64 = 8;
 
 /// Products of k in a round of the innermost loop, the preferred number first. Two take one load of a pixel.
 const IN_A_ROUND: [u64; 4] = [4, 2, 3, 5];
 
 /// A round of the innermost loop.
 #[derive(Clone, Copy)]
-pub(super) struct Round {
+pub(in crate::schedule::contraction) struct Round {
     /// See [`Form::Squares`].
     pub signed: bool,
     /// See [`Form::Squares`].
@@ -31,7 +31,7 @@ pub(super) struct Round {
 
 impl Contraction {
     /// Returns the form of products in squares, if the machine has them, and several pixels share the weights.
-    pub(super) fn in_squares(&self, cx: &Context<'_>, form: Form) -> Option<Form> {
+    pub(in crate::schedule::contraction) fn in_squares(&self, cx: &Context<'_>, form: Form) -> Option<Form> {
         let are_several = if self.is_pointwise() && self.groups == 1 { self.pixels() > 1 } else { self.output_size[1] > 1 };
         let takes = cx.machine.byte_squares && form == Form::Signed8 && self.weights.are_whole_bytes();
         if !takes || !are_several || cx.goal == Goal::Size {
@@ -49,7 +49,7 @@ impl Contraction {
 }
 
 /// Returns the pixels and vectors of a tile, whose squares stay in registers beside the operands of a product.
-pub(super) fn tile(group: u64, outputs: u64, width: u64) -> [u64; 2] {
+pub(in crate::schedule::contraction) fn tile(group: u64, outputs: u64, width: u64) -> [u64; 2] {
     // Fours that are interleaved take two registers more.
     let most_vectors = if group == EIGHT { 4 } else { 2 };
     let vectors = [4, 2].into_iter().find(|&v| v <= most_vectors && 4 * v <= outputs).unwrap_or(1);
@@ -59,7 +59,7 @@ pub(super) fn tile(group: u64, outputs: u64, width: u64) -> [u64; 2] {
 }
 
 /// Returns the groups of k in a round of the innermost loop over `groups`.
-pub(super) fn unroll(groups: u64, group: u64) -> u64 {
+pub(in crate::schedule::contraction) fn unroll(groups: u64, group: u64) -> u64 {
     let products = groups * group / EIGHT;
     let most = IN_A_ROUND[0];
     let together = if products <= most { products } else { IN_A_ROUND.into_iter().find(|&n| products.is_multiple_of(n)).unwrap_or(1) };
@@ -67,7 +67,7 @@ pub(super) fn unroll(groups: u64, group: u64) -> u64 {
 }
 
 /// Makes squares from the sums of pixels, each with a number of vectors. The last pixel of an odd number is twice in its squares.
-pub(super) fn joined(b: &mut KernelBuilder, sums: &[Value], vectors: usize) -> Vec<Value> {
+pub(in crate::schedule::contraction) fn joined(b: &mut KernelBuilder, sums: &[Value], vectors: usize) -> Vec<Value> {
     let mut squares = vec![];
     for pair in sums.chunks(2 * vectors) {
         for (v, &first) in pair[..vectors].iter().enumerate() {
@@ -82,7 +82,12 @@ pub(super) fn joined(b: &mut KernelBuilder, sums: &[Value], vectors: usize) -> V
 }
 
 /// Takes squares apart to the sums of pixels, each with a number of vectors of some lanes.
-pub(super) fn apart(b: &mut KernelBuilder, squares: &[Value], [pixels, vectors]: [u64; 2], lanes: u64) -> Vec<Value> {
+pub(in crate::schedule::contraction) fn apart(
+    b: &mut KernelBuilder,
+    squares: &[Value],
+    [pixels, vectors]: [u64; 2],
+    lanes: u64,
+) -> Vec<Value> {
     let of_pair = (vectors * lanes / 2) as usize;
     let mut sums = vec![];
     for pixel in 0..pixels {

@@ -1,10 +1,10 @@
 //! The tiles of a depthwise convolution of bytes in paired rows: some pixels of the rows that are computed together, in a block of channels.
 
-use super::cuts::{Cut, Width};
-use super::depthwise_rows::{Block, DepthwiseRows, FOUR, Lowering, Products};
 use super::tile::join;
 use crate::ir::ElementType;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
+use crate::schedule::contraction::depthwise_rows::{Block, DepthwiseRows, FOUR, Lowering, Products};
+use crate::schedule::contraction::operands::cuts::{Cut, Width};
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::FxHashMap;
@@ -16,7 +16,7 @@ type Channels = Vec<Option<Hoisted>>;
 const BEGUN_ALIKE: usize = 2;
 
 /// The vectors of sums in a row of a tile.
-pub(super) struct Run {
+pub(in crate::schedule::contraction) struct Run {
     /// Number of vectors.
     pub pixels: u64,
     /// Columns from one vector to the next.
@@ -91,7 +91,14 @@ impl Lacking {
 
 impl Lowering<'_> {
     /// Computes some pixels of the rows, from `x` on.
-    pub(super) fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) -> Result<(), Unsupported> {
+    pub(in crate::schedule::contraction) fn tile(
+        &self,
+        b: &mut KernelBuilder,
+        block: &Block,
+        first_pixel: Value,
+        x: Value,
+        pixels: u64,
+    ) -> Result<(), Unsupported> {
         let work = &self.schedule.work;
         let offset = b.scale_index(x, (2 * work.strides[1] * work.channels) as i64, 0);
         let pairs: Vec<Value> = block.pairs.iter().map(|&pair| b.add(pair, offset)).collect();
@@ -270,7 +277,7 @@ impl Lowering<'_> {
     }
 
     /// Loads an operand of a column in some lanes of a block: four bytes for each channel, or a pair.
-    pub(super) fn operand(
+    pub(in crate::schedule::contraction) fn operand(
         &self,
         b: &mut KernelBuilder,
         pairs: &[Value],
@@ -337,7 +344,7 @@ impl Lowering<'_> {
 
     /// Loads the stored weights of a product in some lanes, or half of them in 16 bits. `first` is where the block, or one of its products,
     /// begins.
-    pub(super) fn stored(
+    pub(in crate::schedule::contraction) fn stored(
         &self,
         b: &mut KernelBuilder,
         (first, width): (Value, Width),
@@ -356,7 +363,7 @@ impl Lowering<'_> {
 
     /// Widens the weights of a block to 16 bits, once for a row of tiles. A loop costs little time there; unrolled, it would be a large part of
     /// the kernel.
-    pub(super) fn widen(&self, b: &mut KernelBuilder, at: &Block) {
+    pub(in crate::schedule::contraction) fn widen(&self, b: &mut KernelBuilder, at: &Block) {
         let (schedule, width) = (self.schedule, at.cut.width);
         let products = at.rows * schedule.fours.products();
         let step = schedule.panels.place(width, FOUR, 0);

@@ -1,10 +1,10 @@
 //! The sums of a contraction: their bounds, and the form of their products.
 
 use super::form::Form;
-use super::geometry::Contraction;
-use super::staging::CHUNK;
 use crate::ir::ElementType;
 use crate::machine::Machine;
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::rows::staging::CHUNK;
 use crate::schedule::elementwise::sums::SumRanges;
 
 /// Output channels from which on the elements of a single pixel are staged for them.

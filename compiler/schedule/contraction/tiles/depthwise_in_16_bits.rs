@@ -1,10 +1,10 @@
 //! Tiles of a depthwise convolution of bytes in paired rows, with products that are added in 16 bits. The rows of a pair are interleaved, so
 //! that 32-bit sums take both. Columns of the window are added before that.
 
-use super::depthwise_rows::{Block, DepthwiseRows, Lowering};
 use super::depthwise_tile::Run;
 use super::in_16_bits::{widened, with_products};
 use crate::kernel::{KernelBuilder, Value};
+use crate::schedule::contraction::depthwise_rows::{Block, DepthwiseRows, Lowering};
 use rustc_hash::FxHashMap;
 
 /// Maximum number of pixels in a tile.
@@ -18,7 +18,7 @@ const UNDER_WAY: u64 = 6;
 
 impl DepthwiseRows<'_> {
     /// Returns the number of pixels of a row that are computed together: as many as have sums and columns in registers.
-    pub(super) fn pixels_in_16_bits(&self) -> u64 {
+    pub(in crate::schedule::contraction) fn pixels_in_16_bits(&self) -> u64 {
         let work = &self.work;
         let reach = (work.window[1] - 1) * work.phases[2].dilation + 1;
         let held = |pixels: u64| {
@@ -31,7 +31,7 @@ impl DepthwiseRows<'_> {
 
 impl Lowering<'_> {
     /// Adds the products of a tile to its sums.
-    pub(super) fn added_in_16_bits(
+    pub(in crate::schedule::contraction) fn added_in_16_bits(
         &self,
         b: &mut KernelBuilder,
         pairs: &[Value],
@@ -65,7 +65,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the weights of a row, a column and a pair: half of the stored groups of four.
-    pub(super) fn weights_of_pair(
+    pub(in crate::schedule::contraction) fn weights_of_pair(
         &self,
         b: &mut KernelBuilder,
         at: &Block,

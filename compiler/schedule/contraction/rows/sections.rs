@@ -2,12 +2,12 @@
 //! pixels that the windows of one section read. Pixels that the next section needs, too, move to its start, and only new pixels are staged
 //! behind them. So every input pixel is read once, before the output that may overwrite it is written.
 
-use super::geometry::{Contraction, pointwise};
-use super::long_row::LongRow;
-use super::places::{Image, RowPlace};
 use super::staging::{Ring, Staging};
-use super::weights::Weights;
 use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Value};
+use crate::schedule::contraction::geometry::contraction::{Contraction, pointwise};
+use crate::schedule::contraction::geometry::long_row::LongRow;
+use crate::schedule::contraction::geometry::places::{Image, RowPlace};
+use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::loops::if_then;
 use crate::schedule::quantity::Number;
 

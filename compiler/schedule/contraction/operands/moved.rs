@@ -3,11 +3,11 @@
 //! for all output channels.
 
 use super::form::Form;
-use super::geometry::Contraction;
 use super::panels::Panels;
 use crate::ir::ElementType;
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane};
 use crate::machine::Machine;
+use crate::schedule::contraction::geometry::contraction::Contraction;
 
 /// Minimum number of products for each pixel for which this is worth the correction.
 const FEWEST_PRODUCTS: u64 = 12;
@@ -30,7 +30,7 @@ impl Contraction {
 
 /// Corrections of the pixels' sums.
 #[derive(Clone, Copy)]
-pub(super) struct Lacking {
+pub(in crate::schedule::contraction) struct Lacking {
     /// Number that is subtracted from all weights.
     pub by: i64,
     /// Correction of each pixel of a row: the number times the sum under its window.

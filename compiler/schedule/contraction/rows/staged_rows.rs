@@ -1,10 +1,10 @@
 //! Loops over rows of windows, which stage the rows that the windows read.
 
-use super::phases::Phase;
-use super::places::{Image, RowPlace, plane_at, plane_of};
 use super::sections;
 use super::staging::{Ring, Staging};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Value};
+use crate::schedule::contraction::geometry::phases::Phase;
+use crate::schedule::contraction::geometry::places::{Image, RowPlace, plane_at, plane_of};
 
 /// Stages all rows of an image, if rounds of loops run at the same time. `first` is its first element, and `number` its number.
 pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), (first, number): (Value, Value)) {

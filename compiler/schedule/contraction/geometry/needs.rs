@@ -1,12 +1,12 @@
 //! Memory needs of a contraction: its input, scratch memory, and whether its output may overwrite the input.
 
-use super::geometry::Contraction;
-use super::staging::Staging;
-use super::weights::Weights;
+use super::contraction::Contraction;
 use crate::ir::Value as Tensor;
 use crate::kernel::{Buffer, KernelBuilder};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
+use crate::schedule::contraction::operands::weights::Weights;
+use crate::schedule::contraction::rows::staging::Staging;
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::interface::Requirements;

@@ -2,10 +2,10 @@
 //! Rows of four pixels would read all of them for every row. All rows of the image are staged first, so that the pixels of a tile may be in any
 //! of them.
 
-use super::form::Form;
-use super::geometry::Contraction;
+use super::contraction::Contraction;
 use super::long_row::JoinedRows;
 use crate::schedule::context::{Context, Goal};
+use crate::schedule::contraction::operands::form::Form;
 
 /// Maximum pixels of an image that becomes one row: a few tiles.
 pub const MOST_PIXELS: u64 = 32;

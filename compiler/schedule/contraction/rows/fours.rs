@@ -9,7 +9,7 @@ const OF_TWO_COLUMNS: [(u64, u64); 4] = [(0, 0), (0, 1), (1, 0), (1, 1)];
 
 /// The groups of a window. An operand is from one column: the rows of two pairs, or a pair and its neighbour.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fours {
+pub(in crate::schedule::contraction) struct Fours {
     /// Pairs of rows.
     pub pairs: u64,
     /// Columns of the window.

@@ -1,6 +1,6 @@
 //! Places of a contraction's windows, and the planes of the input under them.
 
-use super::geometry::Contraction;
+use super::contraction::Contraction;
 use super::image_sizes::Numbers;
 use crate::kernel::{CompareOp, KernelBuilder, Value};
 

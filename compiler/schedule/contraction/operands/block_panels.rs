@@ -1,4 +1,4 @@
-//! Constants of two or four bits, packed in the order in which [`super::blocks`] multiplies them.
+//! Constants of two or four bits, packed in the order in which [`crate::schedule::contraction::blocks`] multiplies them.
 //!
 //! A strip is `[k ÷ PG][lanes][G]` bytes with P elements each. A byte holds an element of k in its low bits, and above it the element G places
 //! further on. So one load gives the weights of P products, which take G elements each ([`Encoding::group`]). Scales are `[blocks][lanes]`, in

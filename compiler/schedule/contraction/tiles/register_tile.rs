@@ -1,12 +1,12 @@
 //! The register tile of a direct convolution or a matrix product: its number of pixels, and of vectors of output channels.
 
-use super::form::Form;
-use super::geometry::Contraction;
 use super::squares;
-use super::strips::{COMMON, NARROWEST};
-use super::weights::Weights;
 use crate::machine::{DotProduct, Machine, Registers};
 use crate::schedule::context::{Context, Goal};
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::operands::strips::{COMMON, NARROWEST};
+use crate::schedule::contraction::operands::weights::Weights;
 
 /// Number of vectors with sums in a tile; each has two registers. The remaining registers of 32 are for operands, weights and intermediate
 /// products.
@@ -26,7 +26,7 @@ pub struct Tile {
 
 /// Chooses the register tile. `in_blocks` states that another kernel computes more pixels with the same weights, which must then have the same
 /// layout.
-pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
+pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
     let machine = cx.machine;
     let lanes = lanes_of(machine, form);
     let outputs = work.outputs / work.groups;
@@ -72,7 +72,7 @@ pub(super) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_b
 }
 
 /// Tiles of machines of words that have so many registers.
-pub(super) struct Words {
+pub(in crate::schedule::contraction) struct Words {
     registers: u16,
     /// Pixels and output channels.
     pub tile: Tile,
@@ -92,7 +92,7 @@ const WORDS: [Words; 2] = [
 ];
 
 /// The tiles of a machine of words, if products share more than two pixels and two channels have.
-pub(super) fn words(machine: &Machine) -> Option<&'static Words> {
+pub(in crate::schedule::contraction) fn words(machine: &Machine) -> Option<&'static Words> {
     WORDS.iter().find(|words| machine.registers == Registers::Words(words.registers))
 }
 
@@ -108,7 +108,7 @@ impl Words {
 }
 
 /// Tiles for machines that compute many at the same time, those with the fewest loads for a product first.
-pub(super) const TILES_AT_ONCE: [Tile; 5] = [
+pub(in crate::schedule::contraction) const TILES_AT_ONCE: [Tile; 5] = [
     Tile { pixels: 4, vectors: 4 },
     Tile { pixels: 4, vectors: 2 },
     Tile { pixels: 4, vectors: 1 },
@@ -181,7 +181,7 @@ const SPARE: u64 = 4;
 const ONE_ROUND: u64 = 8;
 
 /// Tests whether products take the operands of a pixel as elements of a register.
-pub(super) fn names_elements(machine: &Machine, form: Form) -> bool {
+pub(in crate::schedule::contraction) fn names_elements(machine: &Machine, form: Form) -> bool {
     machine.by_element && (form == Form::Float || form.is_of_bytes() && machine.byte_fours)
 }
 
@@ -213,20 +213,20 @@ fn taller_tile(machine: &Machine, form: Form, tile: Tile, (width, is_one_row): (
 }
 
 /// Returns the number of output channels whose sums are in a vector.
-pub(super) fn lanes_of(machine: &Machine, form: Form) -> u64 {
+pub(in crate::schedule::contraction) fn lanes_of(machine: &Machine, form: Form) -> u64 {
     // Products that are added in 16 bits have sums in two registers.
     let registers = if matches!(form, Form::In16Bits { .. }) { form.sums() } else { 1 };
     (registers * u64::from(machine.lanes(4)) / form.sums()).max(1)
 }
 
 /// Tests whether a machine loads the weights of any number of output channels at once.
-pub(super) fn loads_part(machine: &Machine, form: Form) -> bool {
+pub(in crate::schedule::contraction) fn loads_part(machine: &Machine, form: Form) -> bool {
     u64::from(machine.masked_lanes) >= COMMON * form.group()
 }
 
 /// Tests whether the last strips are joined. They are for constants that products load as stored, if a CPU level loads part of a vector. GPUs
 /// do not join them: their lanes are rounds of a loop.
-pub(super) fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
+pub(in crate::schedule::contraction) fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
     let as_stored =
         work.weights.are_whole_bytes() || matches!(work.weights, Weights::Floats(_)) && work.weights.sparse_elements().is_none();
     as_stored && !work.open && cx.levels.iter().all(|level| !level.at_once) && cx.levels.iter().any(|level| loads_part(level, form))

@@ -1,19 +1,19 @@
 //! Sums of the elements under the windows of a row, for weights that are [moved](super::moved).
 
-use super::direct::Part;
 use super::form::Form;
-use super::loops::{Lowering, OutputRow, Segments};
-use super::staging::held;
 use crate::ir::ElementType;
 use crate::kernel::{Buffer, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
+use crate::schedule::contraction::direct::Part;
+use crate::schedule::contraction::rows::staging::held;
+use crate::schedule::contraction::tiles::loops::{Lowering, OutputRow, Segments};
 
 /// Maximum number of vectors in a segment that are unrolled.
 const UNROLLED: u64 = 4;
 
 impl Lowering<'_> {
     /// Stores the correction of each pixel of a row.
-    pub(super) fn find_lacking(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow) {
+    pub(in crate::schedule::contraction) fn find_lacking(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow) {
         let Some(lacking) = self.lacking else { return };
         let work = &self.schedule.work;
         let extents = &part.panels.extents;

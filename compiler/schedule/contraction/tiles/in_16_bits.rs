@@ -1,17 +1,17 @@
 //! Products of signed bytes that are added in 16 bits before 32-bit sums take them ([`Form::In16Bits`]). 16 bits hold two products if no weight
 //! is the smallest byte.
 
-use super::direct::Part;
-use super::form::Form;
-use super::geometry::Contraction;
 use super::loops::Lowering;
 use super::tile::SegmentPlace;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
+use crate::schedule::contraction::direct::Part;
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::operands::form::Form;
 
 impl Contraction {
     /// Returns the form, or [`Form::In16Bits`] if the machine adds products of its bytes in 16 bits.
-    pub(super) fn in_16_bits(&self, machine: &Machine, form: Form) -> Form {
+    pub(in crate::schedule::contraction) fn in_16_bits(&self, machine: &Machine, form: Form) -> Form {
         if form != Form::Signed8 || !machine.adds_in_16_bits || machine.byte_fours {
             return form;
         }
@@ -21,7 +21,7 @@ impl Contraction {
 
 impl Lowering<'_> {
     /// Writes one round of the innermost loop: `groups` groups of k. The products of `fours` groups together are added in 16 bits.
-    pub(super) fn round_in_16_bits(
+    pub(in crate::schedule::contraction) fn round_in_16_bits(
         &self,
         b: &mut KernelBuilder,
         part: &Part,
@@ -64,12 +64,12 @@ impl Lowering<'_> {
     }
 }
 
-pub(super) fn widened(b: &mut KernelBuilder, bytes: Value) -> Value {
+pub(in crate::schedule::contraction) fn widened(b: &mut KernelBuilder, bytes: Value) -> Value {
     b.convert(ConvertOp::SignExtend, bytes, Lane::I16)
 }
 
 /// Adds products to sums, after they are added in 16 bits. Each sum takes two neighbours.
-pub(super) fn with_products(b: &mut KernelBuilder, sums: Value, xs: &[Value], ws: &[Value]) -> Value {
+pub(in crate::schedule::contraction) fn with_products(b: &mut KernelBuilder, sums: Value, xs: &[Value], ws: &[Value]) -> Value {
     let mut products: Option<Value> = None;
     for (&x, &w) in xs.iter().zip(ws) {
         let product = b.mul(x, w);

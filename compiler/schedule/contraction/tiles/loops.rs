@@ -1,19 +1,19 @@
 //! Loops of a direct convolution: matrix products, rows of windows, phases, panels. The buffers of its kernel are here, too.
 
-use super::cuts::{Cut, Cuts, Width};
-use super::direct::{DirectSchedule, Part, Ranges, unrolled_segments};
-use super::filling::{Filled, Stored};
-use super::geometry::Contraction;
-use super::image_sizes::Numbers;
-use super::moved::Lacking;
-use super::needs;
-use super::packing;
-use super::places::{Image, RowPlace};
-use super::staged_rows;
-use super::staging::Ring;
 use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::Arguments;
+use crate::schedule::contraction::direct::{DirectSchedule, Part, Ranges, unrolled_segments};
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::geometry::image_sizes::Numbers;
+use crate::schedule::contraction::geometry::needs;
+use crate::schedule::contraction::geometry::places::{Image, RowPlace};
+use crate::schedule::contraction::operands::cuts::{Cut, Cuts, Width};
+use crate::schedule::contraction::operands::filling::{Filled, Stored};
+use crate::schedule::contraction::operands::moved::Lacking;
+use crate::schedule::contraction::operands::packing;
+use crate::schedule::contraction::rows::staged_rows;
+use crate::schedule::contraction::rows::staging::Ring;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
@@ -39,7 +39,7 @@ impl Schedule for DirectSchedule<'_> {
 }
 
 /// State of the kernel that is being written.
-pub(super) struct Lowering<'a> {
+pub(in crate::schedule::contraction) struct Lowering<'a> {
     pub schedule: &'a DirectSchedule<'a>,
     /// The dimension that is divided, with the first and the end of the range, if these are parameters.
     range: Option<(Ranges, Value, Value)>,
@@ -53,7 +53,7 @@ pub(super) struct Lowering<'a> {
     pub weights: Buffer,
     pub initial: Option<Buffer>,
     /// Corrections of the pixels' sums.
-    pub(super) lacking: Option<Lacking>,
+    pub(in crate::schedule::contraction) lacking: Option<Lacking>,
     /// Starts of a window's segments, if the segments are not unrolled.
     starts: Option<Buffer>,
     pub element_wise: ElementWise<'a>,
@@ -77,7 +77,7 @@ struct Bases {
 }
 
 /// The segments of a window, for the first pixel of a row.
-pub(super) enum Segments {
+pub(in crate::schedule::contraction) enum Segments {
     /// First element of each window row.
     Rows(Vec<Value>),
     /// Table with the first element of each segment.
@@ -94,7 +94,7 @@ struct WindowRow {
 }
 
 /// An output row of a phase.
-pub(super) struct OutputRow {
+pub(in crate::schedule::contraction) struct OutputRow {
     pub segments: Segments,
     /// Number of the matrix product.
     product: Value,
@@ -120,7 +120,7 @@ struct PanelOperands {
 }
 
 /// Place of a tile.
-pub(super) struct TilePlace<'a> {
+pub(in crate::schedule::contraction) struct TilePlace<'a> {
     pub part: &'a Part,
     /// Width of the panel.
     pub width: Width,
@@ -144,7 +144,7 @@ pub(super) struct TilePlace<'a> {
 }
 
 /// Lowers a schedule.
-pub(super) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+pub(in crate::schedule::contraction) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
     let mut b = KernelBuilder::new(schedule.name());
     let range = schedule.ranges(shared).map(|ranges| {
         let (first, end) = b.divide_all(ranges.extent());
@@ -630,12 +630,16 @@ fn neighbours(schedule: &DirectSchedule<'_>, element_wise: &ElementWise<'_>, lan
 }
 
 /// Loads the values that an epilogue needs before the loops, for the lanes of each width of panels.
-pub(super) fn hoisted(b: &mut KernelBuilder, element_wise: &ElementWise<'_>, widths: &[Width]) -> Vec<(u64, Vec<Option<Hoisted>>)> {
+pub(in crate::schedule::contraction) fn hoisted(
+    b: &mut KernelBuilder,
+    element_wise: &ElementWise<'_>,
+    widths: &[Width],
+) -> Vec<(u64, Vec<Option<Hoisted>>)> {
     hoisted_for(b, element_wise, widths.iter().map(|width| width.lanes))
 }
 
 /// Loads the values of [`hoisted`] for some numbers of lanes.
-pub(super) fn hoisted_for(
+pub(in crate::schedule::contraction) fn hoisted_for(
     b: &mut KernelBuilder,
     element_wise: &ElementWise<'_>,
     lanes: impl Iterator<Item = u64>,

@@ -2,11 +2,11 @@
 //! span. A product takes the bytes of two or four rows from one place, so windows need not combine them. Every input row is staged before the
 //! output rows that need it are written, so the output may overwrite the input.
 
-use super::form::Form;
-use super::geometry::Contraction;
 use super::staging::with_sign;
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::machine::Machine;
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::loops::row;
 
 /// The ring of pairs.

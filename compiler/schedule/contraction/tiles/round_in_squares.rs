@@ -1,14 +1,14 @@
 //! A round of the innermost loop of a contraction whose products are [in squares](super::squares).
 
-use super::direct::Part;
 use super::loops::Lowering;
 use super::squares::{EIGHT, Round};
 use super::tile::SegmentPlace;
 use crate::kernel::{DotOp, KernelBuilder, Value};
+use crate::schedule::contraction::direct::Part;
 
 impl Lowering<'_> {
     /// Adds the products of a round to squares. The operands of all pixels stay in registers, and weights are loaded one by one.
-    pub(super) fn round_in_squares(
+    pub(in crate::schedule::contraction) fn round_in_squares(
         &self,
         b: &mut KernelBuilder,
         part: &Part,

@@ -19,7 +19,7 @@ use crate::schedule::elementwise::lanes::widen;
 
 /// The representation of panels in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Storage {
+pub(in crate::schedule::contraction) enum Storage {
     Floats,
     /// Constants that become binary32 as panels are filled or products load them.
     Narrow(ElementType),
@@ -120,17 +120,17 @@ fn moved_by(weights: &Weights, form: Form, open: bool) -> Option<i64> {
 pub struct Panels {
     /// Extents.
     pub extents: Extents,
-    pub(super) storage: Storage,
+    pub(in crate::schedule::contraction) storage: Storage,
     /// The lane type of the elements that products read, before they widen it.
-    pub(super) lane: Lane,
+    pub(in crate::schedule::contraction) lane: Lane,
     filled: bool,
     /// `true` if the model holds only the elements that are not zero.
-    pub(super) sparse: bool,
+    pub(in crate::schedule::contraction) sparse: bool,
     /// Number of elements in an element of the buffer: 2 if products read bytes in pairs and separate them.
     joined: u64,
     /// Output channels of a full vector.
-    pub(super) vector: u64,
-    pub(super) machine_bytes: u64,
+    pub(in crate::schedule::contraction) vector: u64,
+    pub(in crate::schedule::contraction) machine_bytes: u64,
 }
 
 impl Panels {
@@ -303,13 +303,13 @@ impl Panels {
     }
 
     /// Converts narrow constants to binary32.
-    pub(super) fn to_float(&self, b: &mut KernelBuilder, raw: Value) -> Value {
+    pub(in crate::schedule::contraction) fn to_float(&self, b: &mut KernelBuilder, raw: Value) -> Value {
         let Storage::Narrow(element) = self.storage else { return raw };
         let wide = widen(b, raw, element);
         if element.is_integer() { b.convert(ConvertOp::SignedToFloat, wide, Lane::F32) } else { wide }
     }
 
-    pub(super) fn to_16_bits(&self, b: &mut KernelBuilder, raw: Value) -> Value {
+    pub(in crate::schedule::contraction) fn to_16_bits(&self, b: &mut KernelBuilder, raw: Value) -> Value {
         let (signed, zero_point) = match self.storage {
             Storage::Offset { signed, zero_point } => (signed, zero_point),
             Storage::Computed { element, zero_point } => (element.is_signed_integer(), zero_point),

@@ -1,0 +1,11 @@
+//! Register tiles of pixels × output channels, and the loops that compute an output of them.
+
+pub mod depthwise_in_16_bits;
+pub mod depthwise_tile;
+pub mod in_16_bits;
+pub mod loops;
+pub mod pairs;
+pub mod register_tile;
+pub mod round_in_squares;
+pub mod squares;
+pub mod tile;
