@@ -1,5 +1,6 @@
 //! Register tiles of pixels × output channels, and the loops that compute an output of them.
 
+mod chains;
 pub mod depthwise_in_16_bits;
 pub mod depthwise_tile;
 pub mod in_16_bits;

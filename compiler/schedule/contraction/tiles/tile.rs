@@ -1,5 +1,6 @@
 //! The register tile of a direct convolution: pixels × vectors of output channels, summed over the segments of a window.
 
+use super::chains;
 use super::loops::{Lowering, Segments, TilePlace};
 use super::pairs;
 use super::register_tile::{names_elements, words};
@@ -27,7 +28,7 @@ pub(in crate::schedule::contraction) struct SegmentPlace {
     /// Width of the panel.
     pub width: Width,
     /// Weights of the panel beside this one.
-    beside: Option<(Value, Width)>,
+    pub(super) beside: Option<(Value, Width)>,
 }
 
 impl Lowering<'_> {
@@ -254,7 +255,9 @@ impl Lowering<'_> {
             return self.round(b, part, at, pixels, sums);
         }
         let (start, end) = range.unwrap_or_else(|| (b.index(0), b.index(part.run() as i64)));
-        b.for_carry(start, end, step, &sums, |b, k, sums| {
+        let outputs = sums.len();
+        let sums = chains::begin(b, sums, self.chains(part, at, outputs));
+        let sums = b.for_carry(start, end, step, &sums, |b, k, sums| {
             let skipped = |b: &mut KernelBuilder, width: Width| b.scale_index(k, part.panels.in_buffer(width.strip), 0);
             let own = skipped(b, at.width);
             let (row, weights) = (b.add(at.row, k), b.add(at.weights, own));
@@ -264,10 +267,11 @@ impl Lowering<'_> {
             });
             let at = SegmentPlace { row, weights, beside, ..at };
             self.round(b, part, at, pixels, sums.to_vec())
-        })
+        });
+        chains::end(b, &sums, outputs)
     }
 
-    /// Writes one round of the innermost loop: `unroll` groups of k.
+    /// Writes one round of the innermost loop: `unroll` groups of k, which take turns if outputs have several sums.
     fn round(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, mut sums: Vec<Value>) -> Vec<Value> {
         let schedule = self.schedule;
         let (vectors, lanes) = at.width.vectors(self.schedule.lanes);
@@ -279,9 +283,11 @@ impl Lowering<'_> {
             let ways = squares::Round { signed, group, pixels, groups };
             return self.round_in_squares(b, part, at, ways, sums);
         }
+        let chains = if at.beside.is_some() { 1 } else { sums.len() as u64 / (pixels * vectors) };
         for u in (0..groups).flat_map(|u| (0..schedule.form.products()).map(move |product| (u, product))) {
+            let chain = u.0 % chains * pixels * vectors;
             let mut add = |b: &mut KernelBuilder, number: u64, x: Value, w: Value| {
-                let sum = &mut sums[number as usize];
+                let sum = &mut sums[(chain + number) as usize];
                 *sum = self.product(b, x, w, *sum);
             };
             // Weights come first, and each pixel's operand just before its products. This takes the fewest registers if sums stay in place. If

@@ -1,0 +1,43 @@
+//! Several sums for each output, where a tile has so few sums that each product would wait for the one before it. They are added at the end.
+
+use super::loops::Lowering;
+use super::tile::SegmentPlace;
+use crate::kernel::{KernelBuilder, Value};
+use crate::schedule::contraction::direct::Part;
+use crate::schedule::contraction::operands::form::Form;
+
+/// Sums that hide the latency of a product: four or five cycles, for at most one product a cycle that reads its weights from memory.
+const ENOUGH: usize = 4;
+
+/// Fewest groups of k for which the sums are worth their addition.
+const FEWEST_GROUPS: u64 = 64;
+
+impl Lowering<'_> {
+    /// Returns the number of sums for each output of a tile that has `outputs` vectors of them. Integers may be added in any order.
+    pub(super) fn chains(&self, part: &Part, at: SegmentPlace, outputs: usize) -> usize {
+        let (cx, form) = (&self.schedule.cx, self.schedule.form);
+        let fuses = cx.machine.byte_fours && cx.machine.sums_in_place && matches!(form, Form::Unsigned8 | Form::Signed16);
+        let serves = fuses && cx.writes_out() && at.beside.is_none() && part.run() / form.group() >= FEWEST_GROUPS;
+        if serves { (ENOUGH / outputs).clamp(1, part.unroll as usize) } else { 1 }
+    }
+}
+
+/// Adds further sums for each output, which begin at zero.
+pub(super) fn begin(b: &mut KernelBuilder, mut sums: Vec<Value>, chains: usize) -> Vec<Value> {
+    let outputs = sums.len();
+    for number in outputs..outputs * chains {
+        let ty = b.ty(sums[number - outputs]);
+        sums.push(b.int(ty, 0));
+    }
+    sums
+}
+
+/// Returns the sum of all sums of each output.
+pub(super) fn end(b: &mut KernelBuilder, sums: &[Value], outputs: usize) -> Vec<Value> {
+    let mut whole = sums[..outputs].to_vec();
+    for (number, &sum) in sums.iter().enumerate().skip(outputs) {
+        let own = &mut whole[number % outputs];
+        *own = b.add(*own, sum);
+    }
+    whole
+}
