@@ -6,12 +6,13 @@ use super::fold_stores::fold_stores;
 use super::listing::text;
 use super::lowering::Vectors;
 use super::set::X86;
-use crate::codegen::own::{Emitted, assemble, count_uses, lower, sweep};
+use crate::codegen::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
 use crate::codegen::{Code, CodegenError, index};
 use crate::kernel::passes::{DEAD, QUOTIENTS};
 use crate::kernel::verify::verify;
 use crate::kernel::{Kernel, Type};
 use crate::machine::Machine;
+use regalloc2::RegClass;
 
 /// Compiles a kernel to a function of the System V calling convention, on every target. It takes one pointer for each of [`Kernel::pointer_params`],
 /// then the 64-bit integers. It returns a 32-bit status, 0 when good. The code has no relocations.
@@ -41,5 +42,12 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     keep_addends(&mut function, &uses);
     fold_loads(&mut function, &uses, set.has_avx512());
     fold_stores(&mut function, &uses);
+    move_numbers(&mut function, most_in_loop);
     assemble(&set, &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
+}
+
+/// Returns the number of registers that carried values and constants may take in a loop. Masks have seven, and two serve the values of a round.
+/// Other constants are operands in memory, which cost a product nothing.
+fn most_in_loop(class: RegClass) -> usize {
+    if class == RegClass::Vector { 5 } else { 0 }
 }

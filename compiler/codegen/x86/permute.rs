@@ -7,6 +7,7 @@ use super::lowering::Lowering;
 use super::registers::MASK;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
+use crate::codegen::own::Address;
 use crate::kernel::{HorizontalOp, Lane, Type, Value, orders};
 use regalloc2::VReg;
 
@@ -410,10 +411,10 @@ impl Lowering<'_> {
         Ok(self.settle(Type::scalar(ty.lane), a))
     }
 
-    /// Makes a constant mask of at most 64 lanes.
+    /// Makes a constant mask of at most 64 lanes. It comes from the pool: a move from a general-purpose register takes the port of dot products.
     pub fn constant_bits(&mut self, ones: u64, lanes: u16) -> Bits {
-        let register = self.general_number(ones as i64);
-        let mask = self.row_of(MASK, &rows::KMOVQ_LOAD, Length::X, &[Arg::Use(register)]);
+        let at = self.function.constant(&ones.to_le_bytes());
+        let mask = self.row_of(MASK, &rows::KMOVQ, Length::X, &[Arg::Memory(Address::pool(at))]);
         Bits { lanes, per: lanes, parts: vec![mask] }
     }
 }
