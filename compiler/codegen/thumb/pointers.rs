@@ -9,11 +9,11 @@ use crate::codegen::own::{Address, Base, Function, count_uses, sweep};
 use regalloc2::VReg;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Value of a pointer: a loop-invariant base, and the shift of the counter that is added.
-type Key = (VReg, u8);
+/// Value of a pointer: a loop-invariant base, and the factor of the counter that is added.
+type Key = (VReg, i32);
 
-/// A loop that a pointer may end: the pointer's next value, its base address, and the shift of the counter.
-type Ended = (Round, (VReg, Address, u8));
+/// A loop that a pointer may end: the pointer's next value, its base address, and the factor of the counter.
+type Ended = (Round, (VReg, Address, i32));
 
 /// Makes pointers for all innermost loops.
 pub(super) fn step_pointers(function: &mut Function<Inst>) {
@@ -23,10 +23,10 @@ pub(super) fn step_pointers(function: &mut Function<Inst>) {
     let ended: Vec<Ended> = rounds.into_iter().filter_map(stepped).map(|(pointer, round)| (round, pointer)).collect();
     let mut uses = count_uses(function);
     sweep(function, &mut uses);
-    for (round, (next, base, shift)) in ended {
+    for (round, (next, base, factor)) in ended {
         // The counter is only used by its sum, and the sum by the comparison and the next round.
         if uses[round.counter.vreg()] == 1 && uses[round.next.vreg()] == 2 {
-            round.end_by(function, next, base, shift);
+            round.end_by(function, next, base, factor);
         }
     }
 }
@@ -41,56 +41,95 @@ fn numbers(function: &Function<Inst>) -> FxHashMap<VReg, i32> {
 }
 
 /// Registers of a loop that hold addresses: the value of a pointer plus a displacement.
-struct Places {
-    counter: VReg,
+struct Places<'a> {
+    /// Registers that hold constants.
+    numbers: &'a FxHashMap<VReg, i32>,
     /// Registers that each round defines.
     inside: FxHashSet<VReg>,
+    /// Registers that hold multiples of the counter, with their factors.
+    multiples: FxHashMap<VReg, i32>,
     known: FxHashMap<VReg, (Key, i32)>,
 }
 
-impl Places {
-    fn new(function: &Function<Inst>, round: &Round) -> Self {
+impl<'a> Places<'a> {
+    fn new(function: &Function<Inst>, round: &Round, numbers: &'a FxHashMap<VReg, i32>) -> Self {
         let data = &function.blocks[round.head.0 as usize];
         let defined = data.insts.iter().flat_map(|inst| &inst.args).filter_map(|arg| match arg {
             Arg::Def(v) | Arg::EarlyDef(v) | Arg::FixedDef(v, _) => Some(*v),
             _ => None,
         });
-        Self { counter: round.counter, inside: data.params.iter().copied().chain(defined).collect(), known: FxHashMap::default() }
+        let inside = data.params.iter().copied().chain(defined).collect();
+        Self { numbers, inside, multiples: FxHashMap::from_iter([(round.counter, 1)]), known: FxHashMap::default() }
     }
 
     fn of(&self, address: &Address) -> Option<(Key, i32)> {
         let Address { base: Base::Register(base), index, displacement } = *address else { return None };
-        let stays = |register: VReg| !self.inside.contains(&register);
         match index {
-            Some((index, shift)) if index == self.counter && stays(base) => Some(((base, shift), displacement)),
-            Some((index, 0)) if base == self.counter && stays(index) => Some(((index, 0), displacement)),
-            Some(_) => None,
+            Some((index, shift)) => {
+                let moved = |base: VReg, index: VReg, shift: u8| Some(((self.outer(base)?, self.multiple(index, shift)?), displacement));
+                moved(base, index, shift).or_else(|| moved(index, base, 0).filter(|_| shift == 0))
+            }
             None => self.known.get(&base).map(|&(key, bytes)| (key, bytes + displacement)),
         }
     }
 
-    /// Notes the address that an instruction computes.
+    /// Returns a register that is the same in all rounds.
+    fn outer(&self, register: VReg) -> Option<VReg> {
+        (!self.inside.contains(&register)).then_some(register)
+    }
+
+    /// Returns the factor of the counter in a register that is shifted to the left.
+    fn multiple(&self, register: VReg, shift: u8) -> Option<i32> {
+        self.multiples.get(&register)?.checked_mul(1i32.checked_shl(shift.into())?)
+    }
+
+    /// Returns the factor of the counter in a product, of which one register holds a constant.
+    fn product(&self, a: VReg, b: VReg) -> Option<i32> {
+        let of = |a: VReg, b: VReg| self.multiples.get(&a)?.checked_mul(*self.numbers.get(&b)?);
+        of(a, b).or_else(|| of(b, a))
+    }
+
+    /// Notes the multiple of the counter or the address that an instruction computes.
     fn note(&mut self, inst: &Inst) {
         let indexed = |base: VReg, index: VReg, shift: u8| Address { index: Some((index, shift)), ..Address::at(base) };
-        let (to, address) = match (inst.op, &inst.args[..]) {
-            (Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)]) => (to, address),
-            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Use(b)]) if row == &rows::ADD => {
-                (to, if a == self.counter { indexed(b, a, 0) } else { indexed(a, b, 0) })
+        let at = |key: Option<Key>| key.map(|key| (key, 0));
+        let (to, place) = match (inst.op, &inst.args[..]) {
+            (Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)]) => (to, self.of(&address)),
+            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Use(b)]) if row == &rows::ADD => (to, self.of(&indexed(a, b, 0))),
+            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Number(count)]) if row == &rows::LSL_NUMBER => {
+                return self.note_multiple(to, self.multiple(a, count as u8));
+            }
+            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Use(b), Arg::Number(count)]) if row == &rows::ADD_LSL => {
+                let both = self.multiple(a, 0).zip(self.multiple(b, count as u8)).and_then(|(a, b)| a.checked_add(b));
+                self.note_multiple(to, both);
+                (to, at(self.outer(a).zip(self.multiple(b, count as u8))))
+            }
+            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Use(b)]) if row == &rows::MUL => {
+                return self.note_multiple(to, self.product(a, b));
+            }
+            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Use(b), Arg::Use(sum)]) if row == &rows::MLA => {
+                (to, at(self.outer(sum).zip(self.product(a, b))))
             }
             _ => match sum_of(inst) {
-                Some((to, from, number)) => (to, Address::at(from).plus(number)),
+                Some((to, from, number)) => (to, self.of(&Address::at(from).plus(number))),
                 None => return,
             },
         };
-        if let Some(place) = self.of(&address) {
+        if let Some(place) = place {
             self.known.insert(to, place);
+        }
+    }
+
+    fn note_multiple(&mut self, to: VReg, factor: Option<i32>) {
+        if let Some(factor) = factor.filter(|factor| *factor > 0) {
+            self.multiples.insert(to, factor);
         }
     }
 }
 
 /// Returns the accesses of a loop: their positions in the block, with the value of a pointer and the displacement.
-fn accesses(function: &Function<Inst>, round: &Round) -> Vec<(usize, Key, i32)> {
-    let mut places = Places::new(function, round);
+fn accesses(function: &Function<Inst>, round: &Round, numbers: &FxHashMap<VReg, i32>) -> Vec<(usize, Key, i32)> {
+    let mut places = Places::new(function, round, numbers);
     let mut found = vec![];
     for (at, inst) in function.blocks[round.head.0 as usize].insts.iter().enumerate() {
         let memory = inst.accessed().and_then(|address| places.of(address));
@@ -101,8 +140,8 @@ fn accesses(function: &Function<Inst>, round: &Round) -> Vec<(usize, Key, i32)> 
 }
 
 /// Makes a pointer for each value of a loop that an access can step. Returns the pointer that may end the loop.
-fn rewritten(function: &mut Function<Inst>, round: &Round, numbers: &FxHashMap<VReg, i32>) -> Option<(VReg, Address, u8)> {
-    let accesses = accesses(function, round);
+fn rewritten(function: &mut Function<Inst>, round: &Round, numbers: &FxHashMap<VReg, i32>) -> Option<(VReg, Address, i32)> {
+    let accesses = accesses(function, round, numbers);
     let mut keys: Vec<Key> = vec![];
     for (_, key, _) in &accesses {
         if !keys.contains(key) {
@@ -121,12 +160,12 @@ fn rewritten(function: &mut Function<Inst>, round: &Round, numbers: &FxHashMap<V
 fn pointer(
     function: &mut Function<Inst>,
     round: &Round,
-    (base, shift): Key,
+    (base, factor): Key,
     accesses: &[(usize, i32)],
     start: Option<i32>,
-) -> Option<(VReg, Address, u8)> {
+) -> Option<(VReg, Address, i32)> {
     let begins = accesses.iter().map(|access| access.1).find(|bytes| *bytes == 0).unwrap_or(accesses.first()?.1);
-    let step = i32::try_from(i64::from(round.step) << shift).ok()?;
+    let step = round.step.checked_mul(factor)?;
     let data = function.at(round.head);
     let mut insts = accesses.iter().map(|(at, bytes)| (&data.insts[*at], bytes - begins));
     if !insts.clone().any(|(inst, _)| inst.moved().is_some()) || !insts.all(|(inst, bytes)| inst.reaches(bytes)) {
@@ -137,7 +176,7 @@ fn pointer(
     let near = Address::at(base).plus(begins);
     let first = match start {
         Some(0) if begins == 0 => base,
-        start => round.before(function, near, shift, start.ok_or(round.start))?,
+        start => round.before(function, near, factor, start.ok_or(round.start))?,
     };
     let data = function.at(round.head);
     data.insts.push(stepped);
@@ -145,5 +184,5 @@ fn pointer(
         data.insts[*at].access(Address::at(pointer).plus(bytes - begins));
     }
     round.carry(function, pointer, [first, next]);
-    Some((next, near, shift))
+    Some((next, near, factor))
 }

@@ -73,20 +73,32 @@ impl Round {
         }
     }
 
-    /// Computes `base + (number << shift)` in the block before the loop. The number is a constant or in a register.
-    pub fn before(&self, function: &mut Function<Inst>, base: Address, shift: u8, number: Result<i32, VReg>) -> Option<VReg> {
+    /// Computes `base + number × factor` in the block before the loop. The number is a constant or in a register.
+    pub fn before(&self, function: &mut Function<Inst>, base: Address, factor: i32, number: Result<i32, VReg>) -> Option<VReg> {
         let address = match number {
-            Ok(number) => base.far(i64::from(number) << shift)?,
-            Err(register) => Address { index: Some((register, shift)), ..base },
+            Ok(number) => base.far(i64::from(number) * i64::from(factor))?,
+            Err(register) => match base.indexed(register, factor.into()) {
+                Some(address @ Address { index: Some((_, 0..4)), .. }) => address,
+                _ => base.indexed(self.product_before(function, register, factor), 1)?,
+            },
         };
         let to = function.register(GENERAL);
         function.at(self.before).insts.push(Inst { op: Op::LoadAddress, args: vec![Arg::Def(to), Arg::Memory(address)] });
         Some(to)
     }
 
-    /// Ends the loop by a comparison of a pointer, and removes the counter. The pointer is `base` plus the shifted counter. Only the counter's own sum and
+    /// Computes the product of a register and a constant in the block before the loop.
+    fn product_before(&self, function: &mut Function<Inst>, register: VReg, factor: i32) -> VReg {
+        let [number, product] = [0, 1].map(|_| function.register(GENERAL));
+        let insts = &mut function.at(self.before).insts;
+        insts.push(Inst { op: Op::Constant(factor), args: vec![Arg::Def(number)] });
+        insts.push(Inst { op: Op::Row(&rows::MUL), args: vec![Arg::Def(product), Arg::Use(register), Arg::Use(number)] });
+        product
+    }
+
+    /// Ends the loop by a comparison of a pointer, and removes the counter. The pointer is `base` plus a multiple of the counter. Only the counter's own sum and
     /// its comparison may use the counter.
-    pub fn end_by(&self, function: &mut Function<Inst>, next: VReg, base: Address, shift: u8) {
+    pub fn end_by(&self, function: &mut Function<Inst>, next: VReg, base: Address, factor: i32) {
         let bound = match &function.at(self.head).end {
             Some((Inst { args, .. }, _)) => match args[..] {
                 [_, Arg::Number(number)] => Ok(number),
@@ -95,7 +107,7 @@ impl Round {
             },
             None => return,
         };
-        let Some(end) = self.before(function, base, shift, bound) else { return };
+        let Some(end) = self.before(function, base, factor, bound) else { return };
         if let Some((inst, _)) = &mut function.at(self.head).end {
             *inst = Inst { op: Op::CompareBranch(Flags::Below), args: vec![Arg::Use(next), Arg::Use(end)] };
         }
