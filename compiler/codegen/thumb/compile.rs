@@ -7,6 +7,7 @@ use super::pairs::pair_words;
 use super::pointers::step_pointers;
 use super::set::{Thumb2, has_dsp};
 use super::steps::step_by_access;
+use super::sums::keep_sums;
 use crate::codegen::own::words::word_kernel;
 use crate::codegen::own::{Emitted, Function, count_uses, sweep};
 use crate::codegen::{Code, CodegenError};
@@ -40,6 +41,7 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
         step_by_access(function);
         let mut uses = count_uses(function);
         sweep(function, &mut uses);
+        keep_sums(function, &count_uses(function));
     };
     word_kernel(kernel, &Thumb2::new(machine), state, joined, most_in_loop)
 }

@@ -6,6 +6,7 @@ use super::frame::Frame;
 use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, SP};
 use super::rows::{self, Row, Single};
+use super::sums::sums;
 use crate::codegen::own::{Address, Base};
 use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::{PReg, RegClass};
@@ -139,7 +140,9 @@ impl Emitter<'_> {
                 other => return Err(format!("{other:?} of {}", row.name)),
             }
         }
-        if tied != row.reads_result {
+        if tied && sums(row) {
+            operands.extend(operands.first().copied());
+        } else if tied != row.reads_result {
             return Err(format!("{} with or without what its result holds before", row.name));
         }
         self.code.row(row, &operands)

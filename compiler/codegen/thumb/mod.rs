@@ -21,6 +21,7 @@ mod select;
 mod set;
 mod spill;
 mod steps;
+mod sums;
 mod words;
 
 #[cfg(test)]

@@ -105,7 +105,8 @@ use Slot::{Single as S, Word as W};
 
 const TWO: &[Slot] = &[W(D), W(M)];
 const THREE: &[Slot] = &[W(D), W(N), W(M)];
-const FOUR: &[Slot] = &[W(D), W(N), W(M), W(A)];
+/// Operands of a product that is added to a sum.
+pub(super) const FOUR: &[Slot] = &[W(D), W(N), W(M), W(A)];
 const LONG: &[Slot] = &[W(A), W(D), W(N), W(M)];
 const SHIFTED: &[Slot] = &[W(D), W(N), W(M), Slot::Number(Number::Shift)];
 const SATURATED: &[Slot] = &[W(D), Slot::Number(Number::Five), W(N), Slot::Number(Number::Shift)];
