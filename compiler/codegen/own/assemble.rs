@@ -5,6 +5,7 @@ use super::check::check;
 use super::function::Function;
 use super::instruction::InstructionSet;
 use super::layout::{Emitted, lay_out};
+use super::moves::remove_moves;
 
 /// Allocates registers for a function and emits its code.
 ///
@@ -13,7 +14,10 @@ use super::layout::{Emitted, lay_out};
 pub fn assemble<S: InstructionSet>(set: &S, function: &Function<S::Inst>) -> Result<Emitted, String> {
     let registers = set.registers();
     let flat = Flat::new(function, set);
-    let output = flat.allocate(&registers)?;
+    let mut output = flat.allocate(&registers)?;
+    if S::REMOVES_MOVES {
+        remove_moves(&flat, &mut output);
+    }
     if cfg!(debug_assertions) {
         check(&flat, &registers, &output)?;
     }

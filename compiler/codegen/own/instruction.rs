@@ -81,6 +81,8 @@ pub trait InstructionSet {
     const ALIGNMENT: usize;
     /// Alignment of the heads of innermost loops, a power of two.
     const LOOP_ALIGNMENT: usize;
+    /// `true` if moves of the allocator that change nothing are removed.
+    const REMOVES_MOVES: bool = false;
 
     /// The registers that may be allocated.
     fn registers(&self) -> MachineEnv;

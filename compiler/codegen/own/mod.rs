@@ -14,6 +14,7 @@ mod instruction;
 mod invariants;
 mod layout;
 mod lowering;
+mod moves;
 mod places;
 mod regions;
 mod scope;

@@ -60,6 +60,7 @@ impl InstructionSet for Thumb2 {
 
     const ALIGNMENT: usize = 4;
     const LOOP_ALIGNMENT: usize = 4;
+    const REMOVES_MOVES: bool = true;
 
     fn registers(&self) -> MachineEnv {
         let set = |class: RegClass, numbers: &mut dyn Iterator<Item = usize>| PRegSet::from_iter(numbers.map(|n| PReg::new(n, class)));
