@@ -37,6 +37,10 @@ impl Words for Lowering<'_> {
         self.set.factors.contains(loaded)
     }
 
+    fn is_zero(&self, word: VReg) -> bool {
+        self.set.numbers.iter().any(|((_, number), register)| *number == 0 && *register == word)
+    }
+
     fn widened_bytes(&mut self, word: VReg) -> [VReg; 2] {
         let key = (self.block, word);
         if let Some(&known) = self.set.widened.get(&key) {

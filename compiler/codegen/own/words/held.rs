@@ -173,10 +173,16 @@ where
 
     /// Returns the 16-bit lanes of a value as halves of words.
     pub(super) fn halves(&mut self, value: Value) -> Result<Vec<Half>, CodegenError> {
-        Ok(match self.get(value)? {
+        let held = self.get(value)?;
+        Ok(self.halves_of(held))
+    }
+
+    /// Returns 16-bit lanes as halves of words.
+    pub(super) fn halves_of(&mut self, held: Held) -> Vec<Half> {
+        match held {
             Held::Halves(halves) => halves,
             held => self.all_words(held).into_iter().map(Half::lower).collect(),
-        })
+        }
     }
 
     /// Returns the words of a value with lanes of up to 32 bits, sign-extended.

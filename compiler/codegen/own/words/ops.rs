@@ -153,6 +153,10 @@ pub trait Words: Ops<Word = VReg> {
     fn loads_factors(&self, _loaded: Value) -> bool {
         false
     }
+    /// Tells whether a register is known to hold zero.
+    fn is_zero(&self, _word: VReg) -> bool {
+        false
+    }
     /// Four bytes as halves with their signs: the first and the third, the second and the fourth. Once for all that want them.
     fn widened_bytes(&mut self, word: VReg) -> [VReg; 2] {
         [0, 8].map(|at| {

@@ -5,7 +5,7 @@ use super::long;
 use super::ops::{Half, Operand, Ops, WordOp, Words};
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Lowering, Select};
-use crate::kernel::{DotOp, HorizontalOp, Value};
+use crate::kernel::{DotOp, HorizontalOp, Lane, Value};
 use regalloc2::VReg;
 
 impl<S: Select<Held = Held>> Lowering<'_, S>
@@ -22,6 +22,8 @@ where
             (Held::Tests(a), Held::Tests(b)) => Held::Tests([a, b].concat()),
             (Held::Halves(a), Held::Halves(b)) => Held::Halves([a, b].concat()),
             (Held::Words(x, a), Held::Words(y, b)) if x == y => Held::Words(x, [a, b].concat()),
+            (Held::Halves(a), b) if lane == Lane::I16 => Held::Halves([a, self.halves_of(b)].concat()),
+            (a, Held::Halves(b)) if lane == Lane::I16 => Held::Halves([self.halves_of(a), b].concat()),
             (a, b) if lane.is_integer() => Held::Words(Upper::Sign, [self.with_signs(lane, a), self.with_signs(lane, b)].concat()),
             (a, b) => Held::Words(Upper::Sign, [self.all_words(a), self.all_words(b)].concat()),
         })
@@ -78,13 +80,14 @@ where
         self.add_both_products(even, x_odd, y_odd)
     }
 
-    /// Adds two products of halfwords to a sum.
+    /// Adds two products of halfwords to a sum. Products with zero are left out.
     fn products_of_halves(&mut self, sum: VReg, x: &[Half], y: &[Half]) -> VReg {
         let is_word = |pair: &[Half]| pair[0].word == pair[1].word && !pair[0].upper && pair[1].upper;
         if is_word(x) && is_word(y) {
             return self.add_both_products(sum, x[0].word, y[0].word);
         }
-        x.iter().zip(y).fold(sum, |sum, (&x, &y)| self.add_half_product(sum, x, y))
+        let factors = x.iter().zip(y).filter(|(_, y)| !self.is_zero(y.word)).collect::<Vec<_>>();
+        factors.into_iter().fold(sum, |sum, (&x, &y)| self.add_half_product(sum, x, y))
     }
 
     /// Reduces all lanes to one, half by half.

@@ -44,3 +44,39 @@ fn products_step_two_pointers_and_count_nothing() {
     let Some(found) = last_loop(text) else { return eprintln!("skipped: no decoder") };
     assert_eq!(found, ["ldrd", "ldrd", "sxtb16", "smlad", "sxtb16", "smlad", "cmp", "bcc"]);
 }
+
+#[test]
+fn accesses_with_any_stride_step_pointers() {
+    let text = "kernel @k(x: input i8[336] align 1, y: output i16[28] align 4) {
+      for %1 in 0..28 step 4 {
+        %2: i64 = mul %1, 12
+        %3: i8 = load x[%2]
+        %4: i8 = load x[%2 + 12]
+        %5: i16 = sign_extend %3
+        %6: i16 = sign_extend %4
+        store y[%1], %5
+        store y[%1 + 1], %6
+      }
+    }";
+    let Some(found) = last_loop(text) else { return eprintln!("skipped: no decoder") };
+    assert_eq!(found, ["ldrsb", "ldrsb", "strh", "strh", "cmp", "bcc"]);
+}
+
+#[test]
+fn a_single_product_of_halves_takes_one_instruction() {
+    let text = "kernel @k(x: input i16[32] align 4, w: input i8[4] align 4, y: output i32[1] align 4) {
+      %1: i8x4 = load w[0]
+      %2: i16x4 = sign_extend %1
+      %3: i16x2 = shuffle %2, %2 [0, 2]
+      %4: i16x2 = shuffle %3, 0: i16x2 [1, 2]
+      %9: i32 = for %5 in 0..32 step 2 carry %6 = 0 {
+        %7: i16x2 = load x[%5]
+        %8: i16x2 = shuffle %7, %7 [0, 0]
+        %10: i32 = dot_signed16 %6, %8, %4
+        yield %10
+      }
+      store y[0], %9
+    }";
+    let Some(found) = last_loop(text) else { return eprintln!("skipped: no decoder") };
+    assert_eq!(found, ["ldr", "smlabt", "cmp", "bcc"]);
+}
