@@ -133,6 +133,8 @@ pub struct Machine {
     pub by_element: bool,
     /// `true` if one instruction shifts each 32-bit lane by a separate count.
     pub shifts_by_lane: bool,
+    /// Words are shifted right and saturated by one instruction.
+    pub clamps: bool,
     /// `true` if separating the even and odd bytes of a vector costs less than a second sum for each output.
     pub splits_bytes: bool,
     /// `true` if one instruction multiplies each binary32 by a separate power of two.
@@ -232,6 +234,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         sums_in_place: false,
         by_element: false,
         shifts_by_lane: false,
+        clamps: false,
         splits_bytes: false,
         scales_floats: false,
         widens_halves: false,
@@ -266,6 +269,7 @@ const X86_64_V3: Machine = Machine {
     sums_in_place: true,
     by_element: false,
     shifts_by_lane: true,
+    clamps: false,
     splits_bytes: true,
     scales_floats: false,
     widens_halves: true,
@@ -332,6 +336,7 @@ const CORTEX_M4F: Machine = Machine {
     index_bits: 32,
     requantize: Requantize::Products,
     shifts_by_lane: true,
+    clamps: true,
     interleaved_bytes: 4,
     l1_bytes: 1 << 10,
     l2_bytes: 1 << 10,
@@ -344,6 +349,7 @@ const RV32IMC: Machine = Machine {
     level: "rv32imc",
     registers: Registers::Words(27),
     fma: false,
+    clamps: false,
     // Bytes are loaded with their signs, and multiplied one by one.
     dot: DotProduct::Signed16,
     l1_bytes: 16 << 10,

@@ -3,9 +3,10 @@
 
 use super::pool::Pool;
 use crate::kernel::passes::numbers::{Number, Reading, Slots, outline};
-use crate::kernel::{Kernel, Region, Statement};
+use crate::kernel::{Inst, Kernel, Lane, Region, Statement};
 use crate::machine::Machine;
 use crate::program::{Address, Step, change_calls};
+use crate::schedule::Goal;
 use rustc_hash::FxHashMap;
 
 /// Minimum number of statements of a kernel to be merged. Shorter kernels are hardly longer than a call and its constants.
@@ -14,14 +15,36 @@ const FEWEST_STATEMENTS: usize = 32;
 /// Estimated minimum bytes of machine code for a statement, on average.
 const LEAST_BYTES: usize = 8;
 
+/// Returns the way in which a merged kernel reads numbers. An instruction that shifts and saturates takes no loaded count. So kernels for speed that
+/// shift in an innermost loop keep their counts, on machines that have it.
+fn reading(kernel: &Kernel, machine: &Machine, goal: Goal) -> Reading {
+    let keeps_counts = machine.clamps && goal == Goal::Speed && shifts_in_innermost_loop(kernel);
+    Reading { stored: u32::from(machine.vector_bytes()).max(8), shifts_by_lane: machine.shifts_by_lane && !keeps_counts }
+}
+
+/// Tests whether an innermost loop shifts words by a constant.
+fn shifts_in_innermost_loop(kernel: &Kernel) -> bool {
+    let is_shift = |statement: &Statement| {
+        let of_words = statement.results.iter().all(|&result| kernel.ty(result).lane == Lane::I32);
+        matches!(statement.inst, Inst::ShiftConstant { .. }) && of_words
+    };
+    kernel.statements().any(|statement| match &statement.inst {
+        Inst::For { body, .. } => {
+            body.statements.iter().all(|inner| inner.inst.regions().is_empty()) && body.statements.iter().any(is_shift)
+        }
+        _ => false,
+    })
+}
+
 /// Merges kernels of a level. The calls in `steps` are changed to the merged kernels, and pass the addresses of their constants.
-pub(super) fn join(level: usize, machine: &Machine, steps: Vec<&mut [Step]>, pool: &mut Pool) {
+pub(super) fn join(level: usize, (machine, goal): (&Machine, Goal), steps: Vec<&mut [Step]>, pool: &mut Pool) {
     let mut kernels = pool.take_kernels(level);
-    let reading = Reading { stored: u32::from(machine.vector_bytes()).max(8), shifts_by_lane: machine.shifts_by_lane };
-    let outlines: Vec<(Kernel, Vec<Number>)> = kernels.iter().map(|kernel| outline(kernel, reading)).collect();
+    let outlines: Vec<(Kernel, Vec<Number>)> = kernels.iter().map(|kernel| outline(kernel, reading(kernel, machine, goal))).collect();
     let mut joined: Vec<Joined> = (0..kernels.len()).map(|into| Joined { into, arguments: vec![] }).collect();
     for class in classes(&outlines) {
         let members: Vec<(&Kernel, &[Number])> = class.iter().map(|&i| (&kernels[i], &outlines[i].1[..])).collect();
+        // Kernels with equal outlines read in one way.
+        let reading = reading(members[0].0, machine, goal);
         let slots = Slots::new(&members, reading);
         if !pay(&slots, &members, reading) {
             continue;
@@ -92,4 +115,35 @@ fn arguments(slots: &Slots, numbers: &[Number], name: &str, pool: &mut Pool) -> 
     }
     let constant = pool.constant(&slots.contents(numbers).into(), || format!("{name}_numbers"));
     slots.starts().into_iter().map(|offset| Address::Constant(constant, offset)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::text::parse_kernel;
+    use crate::machine::machine;
+
+    #[test]
+    fn counts_of_innermost_loops_stay_where_shifts_saturate() {
+        let kernel = |inner: &str, outer: &str| {
+            let text = format!(
+                "kernel @k(x: input i32[8] align 4, y: output i32[16] align 4) {{
+                  for %1 in 0..8 step 1 {{
+                    %2: i32 = load x[%1]
+                    {inner}
+                  }}
+                  %5: i32 = load x[0]
+                  {outer}
+                }}"
+            );
+            parse_kernel(&text).expect("a kernel")
+        };
+        let inside = kernel("%3: i32 = shift_right_signed %2, 3\n store y[%1], %3", "store y[8], %5");
+        let outside = kernel("store y[%1], %2", "%6: i32 = shift_right_signed %5, 3\n store y[8], %6");
+        let reads = |kernel: &Kernel, level, goal| reading(kernel, machine(level).expect("a level"), goal).shifts_by_lane;
+        assert!(!reads(&inside, "cortex-m4f", Goal::Speed));
+        assert!(reads(&outside, "cortex-m4f", Goal::Speed));
+        assert!(reads(&inside, "cortex-m4f", Goal::Size));
+        assert!(reads(&inside, "rv32imc", Goal::Speed), "a shift and a saturation are two instructions");
+    }
 }
