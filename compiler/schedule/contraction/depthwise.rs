@@ -71,7 +71,7 @@ impl<'a> DepthwiseSchedule<'a> {
         let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
         let repeat = work.outputs / work.channels;
         let staged = form != Form::Float || work.reads_halves() || work.is_padded() || repeat != 1;
-        let shorter = if staged && !cx.machine.at_once { work.cut_row(cx.in_short_sections) } else { None };
+        let shorter = if staged && !cx.machine.at_once { work.cut_row(cx.in_short_sections, 1) } else { None };
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let step = if form == Form::Float { 1 } else { 2 };
         let lanes = u64::from(cx.machine.lanes(2));

@@ -150,8 +150,7 @@ impl<'a> DirectSchedule<'a> {
         let staged = must_stage || cx.stages && if_staged.is_some();
         let may_be_cut = staged && !cx.machine.at_once;
         let shorter = match work.is_pointwise() && work.groups == 1 {
-            true => fold_pixels(&mut work, (staged.then_some(form), may_be_cut && cx.in_short_sections), cx.threads.count.into())
-                .filter(|_| may_be_cut),
+            true => fold_pixels(&cx, &mut work, (staged.then_some(form), may_be_cut && cx.in_short_sections)).filter(|_| may_be_cut),
             false if may_be_cut && work.joins_rows(&cx, form) => {
                 let read_again = work.weights_read_again();
                 if !cx.in_short_sections {
@@ -159,7 +158,7 @@ impl<'a> DirectSchedule<'a> {
                 }
                 (!cx.in_short_sections).then_some(read_again)
             }
-            false if may_be_cut => work.cut_row(cx.in_short_sections),
+            false if may_be_cut => work.cut_row(cx.in_short_sections, 1),
             false => None,
         };
         let window_rows = work.planes.window * work.window[0];
@@ -383,7 +382,10 @@ fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<(Tensor,
 /// Turns the pixels of a pointwise contraction into rows of equal length, so that a staged row stays in the first-level cache. Rows that are
 /// not staged are one row, or enough rows for parts. With `in_short`, all pixels are one row in short sections. Otherwise returns the
 /// additional elements that short sections would move, if they are shorter than rows.
-fn fold_pixels(work: &mut Contraction, (staged, in_short): (Option<Form>, bool), threads: u64) -> Option<u64> {
+fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, (staged, in_short): (Option<Form>, bool)) -> Option<u64> {
+    let threads = u64::from(cx.threads.count);
+    // The rest of a section takes a third of a tile's work for each pixel.
+    let tile = words(cx.machine).filter(|_| cx.machine.takes_words_apart()).map_or(1, |words| words.tile.pixels);
     let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
     let width = match (staged, threads > 1) {
         (Some(form), _) => staged_row(pixels, work, form, threads),
@@ -398,9 +400,9 @@ fn fold_pixels(work: &mut Contraction, (staged, in_short): (Option<Form>, bool),
         work.phases = [1, work.input_size[0], work.input_size[1]].map(pointwise);
     };
     of_rows(work, pixels);
-    let is_shorter = work.short_section().is_some_and(|length| length < width);
+    let is_shorter = work.short_section(tile).is_some_and(|length| length < width);
     if in_short && is_shorter {
-        work.cut_row(true);
+        work.cut_row(true, tile);
         return None;
     }
     of_rows(work, width);

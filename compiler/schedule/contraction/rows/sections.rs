@@ -32,16 +32,16 @@ const SHORT: u64 = 4;
 const SHORT_OF_PIXELS: u64 = 8;
 
 impl Contraction {
-    /// Divides a long row into sections, if the image is one and its rows are staged. `short` asks for short sections. Otherwise returns the
-    /// additional elements that short sections would move, if the row can have short ones.
-    pub fn cut_row(&mut self, short: bool) -> Option<u64> {
+    /// Divides a long row into sections, if the image is one and its rows are staged. `short` asks for short sections, of whole tiles of a number of
+    /// pixels. Otherwise returns the additional elements that short sections would move, if the row can have short ones.
+    pub fn cut_row(&mut self, short: bool, tile: u64) -> Option<u64> {
         if !self.is_long_row() {
             return None;
         }
         let pixels = self.row_pixels();
         let weights = self.outputs * self.window[1] * (self.channels / self.groups);
         let long = section(pixels, self.channels * self.strides[1], weights);
-        let shorter = self.short_section().filter(|&length| length < long.unwrap_or(pixels));
+        let shorter = self.short_section(tile).filter(|&length| length < long.unwrap_or(pixels));
         let more = shorter.map(|length| self.moved_by_sections(length).saturating_sub(self.moved_by_sections(long.unwrap_or(pixels))));
         let length = if short { shorter.or(long) } else { long };
         if let Some(length) = length {
@@ -63,9 +63,10 @@ impl Contraction {
         self.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0)
     }
 
-    /// Returns the number of output pixels of a short section, if the row has several of them.
-    pub fn short_section(&self) -> Option<u64> {
-        if self.is_long_row() { short_section(self.row_pixels(), if self.is_pointwise() { SHORT_OF_PIXELS } else { SHORT }) } else { None }
+    /// Returns the number of output pixels of a short section, if the row has several of them. It has whole tiles of a number of pixels.
+    pub fn short_section(&self, tile: u64) -> Option<u64> {
+        let wanted = if self.is_pointwise() { SHORT_OF_PIXELS } else { SHORT };
+        self.is_long_row().then(|| short_section(self.row_pixels(), wanted, tile)).flatten()
     }
 
     /// Returns the number of the ring's elements that sections of a length move to its start.
@@ -104,10 +105,10 @@ fn section(pixels: u64, elements: u64, weights: u64) -> Option<u64> {
     nearest.or_else(|| (pixels >= MANY * many).then_some(many))
 }
 
-/// Returns the number of pixels in the short sections of a row: about `wanted`, and a divisor of the row if possible.
-fn short_section(pixels: u64, wanted: u64) -> Option<u64> {
-    let even = (wanted / 2 + 1..=wanted + wanted / 2).filter(|length| pixels.is_multiple_of(*length));
-    let length = even.min_by_key(|length| length.abs_diff(wanted)).unwrap_or(wanted);
+/// Returns the number of pixels in the short sections of a row: about `wanted`, whole tiles, and a divisor of the row if possible.
+fn short_section(pixels: u64, wanted: u64, tile: u64) -> Option<u64> {
+    let even = (wanted / 2 + 1..=wanted + wanted / 2).filter(|length| pixels.is_multiple_of(*length) && length.is_multiple_of(tile));
+    let length = even.min_by_key(|length| length.abs_diff(wanted)).unwrap_or((wanted / tile).max(1) * tile);
     (length < pixels).then_some(length)
 }
 
@@ -165,7 +166,7 @@ pub fn stage(
 
 #[cfg(test)]
 mod tests {
-    use super::{SHORT, section, short_section};
+    use super::{SHORT, SHORT_OF_PIXELS, section, short_section};
 
     #[test]
     fn sections_are_as_long_as_each_other_or_many() {
@@ -179,9 +180,11 @@ mod tests {
 
     #[test]
     fn short_sections_are_some_tiles() {
-        let of = |pixels| short_section(pixels, SHORT);
+        let of = |pixels| short_section(pixels, SHORT, 1);
         assert_eq!([of(24), of(15), of(18), of(25)], [Some(4), Some(3), Some(3), Some(5)]);
         assert_eq!(of(29), Some(4), "the last one is cut short");
         assert_eq!([of(0), of(1), of(4)], [None; 3], "one section");
+        let of_three = |pixels| short_section(pixels, SHORT_OF_PIXELS, 3);
+        assert_eq!([of_three(90), of_three(125), of_three(5)], [Some(9), Some(6), None], "tiles of three pixels");
     }
 }
