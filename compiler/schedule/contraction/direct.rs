@@ -239,7 +239,9 @@ impl<'a> DirectSchedule<'a> {
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
         let groups = chunk.unwrap_or(panels.padded()) / step;
-        let alone = words(self.cx.machine).filter(|_| self.tile.pixels == 1).map_or(1, |words| words.unroll_alone);
+        // Groups of four have enough products for the end of a round.
+        let alone = words(self.cx.machine).filter(|_| self.tile.pixels == 1 && self.form.group() < 4);
+        let alone = alone.map_or(1, |words| words.unroll_alone);
         let unroll =
             if let Form::Squares { group, .. } = self.form { squares::unroll(groups, group) } else { unroll(&self.cx, groups, self.form) };
         let unroll = if unroll > 1 && groups.is_multiple_of(alone) { unroll.max(alone) } else { unroll };
