@@ -14,7 +14,7 @@ pub struct Requirements {
     /// Bytes of each buffer that all parts of a kernel share, and all kernels of a group. Alignment is the same.
     pub common: Vec<u64>,
     /// Pairs of a read and a written tensor that may start at the same address if the read one dies here. The schedule reads every byte before it
-    /// writes this byte or any byte after it.
+    /// writes this byte. If slices of the written tensor are smaller, it also reads the byte before it writes any byte after it.
     pub may_share: Vec<(Value, Value)>,
     /// Pairs of a read and a written tensor. If the read one dies here, the written one may start at the same address or a lower one: byte *i* is
     /// read before byte *i* is written.

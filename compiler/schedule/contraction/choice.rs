@@ -1,6 +1,7 @@
 //! Choice among the schedules of contractions.
 
 use super::depthwise::{self, DepthwiseSchedule};
+use super::depthwise_planes::{self, DepthwisePlanes};
 use super::depthwise_rows::{self, DepthwiseRows};
 use super::direct::DirectSchedule;
 use crate::ir::Inst;
@@ -20,6 +21,9 @@ pub fn choose<'a>(cx: Context<'a>, root: Inst) -> Result<Box<dyn Schedule + 'a>,
     if multiplied && taps <= depthwise::MAX_TAPS && contraction.is_one_plane() && contraction.is_one_phase() {
         if depthwise_rows::takes(&cx, &contraction) {
             return Ok(Box::new(DepthwiseRows::new(cx, contraction)?));
+        }
+        if depthwise_planes::takes(&cx, &contraction) {
+            return Ok(Box::new(DepthwisePlanes::new(cx, contraction)?));
         }
         return Ok(Box::new(DepthwiseSchedule::new(cx, contraction)?));
     }

@@ -11,6 +11,7 @@ pub mod choice;
 pub mod depthwise;
 mod depthwise_columns;
 mod depthwise_in_place;
+mod depthwise_planes;
 mod depthwise_rows;
 pub mod direct;
 pub mod geometry;

@@ -1,0 +1,360 @@
+//! Depthwise convolution of bytes on machines of words whose instructions multiply pairs of halves. One channel at a time becomes a plane of 16 bits
+//! with its border, in scratch memory. A word of the plane then has two neighbouring columns, as products take them, so nothing is interleaved. Two
+//! neighbouring outputs share the words. The weights of a channel stay in registers for the whole plane if there are few.
+//!
+//! A channel is read before its first result is written, and other channels are not touched. So the output may overwrite the input.
+
+use crate::ir::{ElementType, Value as Tensor};
+use crate::kernel::{Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::schedule::arguments::Arguments;
+use crate::schedule::context::{Context, Goal};
+use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::geometry::needs;
+use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::operands::packing;
+use crate::schedule::contraction::operands::panels::{Extents, Panels};
+use crate::schedule::contraction::operands::strips::Strips;
+use crate::schedule::contraction::rows::staging::Staging;
+use crate::schedule::contraction::tiles::plane_weights::RowWeights;
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::loops::{for_range, for_values, row};
+use crate::schedule::quantity::Number;
+use crate::schedule::unsupported::Unsupported;
+
+/// Outputs of a tile, which share the words of a row.
+const TOGETHER: u64 = 2;
+
+/// Outputs of a row that are written without a loop.
+const MOST_IN_ORDER: u64 = 6;
+
+/// Elements of a row that are copied before the next ones, so that loads follow loads.
+const COPIED: u64 = 4;
+
+/// Elements of a row that are copied without a loop.
+const MOST_COPIED: u64 = 8;
+
+/// Words of weights that stay in registers or on the stack. More are loaded where products take them.
+const MOST_HELD: usize = 12;
+
+/// Minimum number of multiply-accumulates for which parts are worth their overhead.
+const LEAST_FOR_THREADS: u64 = 1 << 14;
+
+/// Schedule of a depthwise contraction of bytes, channel by channel.
+pub struct DepthwisePlanes<'a> {
+    cx: Context<'a>,
+    work: Contraction,
+    /// Element-wise work on the sums.
+    element_wise: ElementWise<'a>,
+    form: Form,
+    plane: Plane,
+    /// Weights of a row of the window.
+    weights: RowWeights,
+    /// Weights: all words of a channel, then those of the next one.
+    panels: Panels,
+}
+
+/// The plane of a channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Plane {
+    rows: u64,
+    /// Columns, an even number.
+    width: u64,
+}
+
+impl Plane {
+    fn of(work: &Contraction) -> Self {
+        let extent = |axis: usize| {
+            let phases = &work.phases[axis + 1];
+            let windows = work.output_size[axis].saturating_sub(1) * work.strides[axis] + phases.reach();
+            windows.max(phases.padding_low + work.input_size[axis])
+        };
+        Self { rows: extent(0), width: extent(1).next_multiple_of(2) }
+    }
+
+    fn elements(self) -> u64 {
+        self.rows * self.width
+    }
+
+    fn bytes(self) -> u64 {
+        self.elements() * u64::from(Lane::I16.bytes())
+    }
+}
+
+/// Tests whether this schedule computes a contraction on all machines that read its weights. Its groups have one input channel.
+pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
+    let is_of_bytes = work.element.bits() == 8 && work.accumulator == ElementType::I32;
+    let weights_fit = work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open) && !work.open;
+    let is_image = work.sizes.is_none() && work.channel_planes.is_none() && work.outputs == work.channels;
+    cx.goal == Goal::Speed
+        && cx.levels.iter().chain([&cx.machine]).all(|machine| machine.takes_words_apart())
+        && is_of_bytes
+        && weights_fit
+        && is_image
+        && work.phases[2].dilation == 1
+        && work.output_size[1] >= TOGETHER
+        && is_no_larger(cx, work)
+}
+
+/// Tests whether a plane takes no more memory than the ring of staged rows that it replaces.
+fn is_no_larger(cx: &Context<'_>, work: &Contraction) -> bool {
+    let mut cut = work.clone();
+    cut.cut_row(cx.in_short_sections, 1);
+    Staging::new(cx.machine, &cut, Form::Signed16, 1).is_ok_and(|ring| Plane::of(work).bytes() <= ring.bytes())
+}
+
+impl<'a> DepthwisePlanes<'a> {
+    /// Makes the schedule of a contraction for which [`takes`] is true.
+    ///
+    /// # Errors
+    /// [`Unsupported`] if the epilogue has no lowering.
+    pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
+        let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
+        let form = Form::Apart { signed: work.element.is_signed_integer() };
+        let weights = RowWeights::new(work.window[1], work.strides[1]);
+        let taps = weights.taps(work.window[0]);
+        let segment = taps.len() as u64;
+        let strips = Strips::new(work.outputs, 1);
+        let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps: work.per_output(), taps, segment_taps: segment, step: segment };
+        let panels = Panels::new(&work.weights, form, extents, cx.machine, false);
+        let plane = Plane::of(&work);
+        Ok(Self { cx, work, element_wise, form, plane, weights, panels })
+    }
+
+    /// Returns the number of channels, along which the kernel is divided. `None` if there is too little work.
+    fn extent(&self) -> Option<u64> {
+        let work = &self.work;
+        (work.channels > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(work.channels)
+    }
+
+    /// Tests whether the output may start where the input starts: a pixel of an image then overwrites no later image. Slices of a block must have equal
+    /// sizes, so that those of both tensors start at the same place.
+    fn may_overwrite(&self) -> bool {
+        let (cx, work) = (&self.cx, &self.work);
+        let [read, written] = [work.input_size, work.output_size].map(|[rows, columns]| rows * columns);
+        let fits = if cx.block.is_some() { written == read } else { written <= read };
+        let [output] = cx.group.outputs[..] else { return false };
+        let is_operand = cx.group.epilogue.as_ref().is_some_and(|epilogue| epilogue.operands.contains(&work.input));
+        fits && cx.element(output).bits() == work.element.bits() && !is_operand
+    }
+}
+
+impl Schedule for DepthwisePlanes<'_> {
+    fn requirements(&self) -> Requirements {
+        let mut needs = needs::requirements_of(self.cx, (&self.work, &self.element_wise), vec![self.plane.bytes()], false);
+        needs.may_share.extend(self.may_overwrite().then(|| (self.work.input, self.cx.group.outputs[0])));
+        needs.dividing(|_| self.extent())
+    }
+
+    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+        let work = &self.work;
+        let [rows, columns] = work.window;
+        let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
+        let range = self.extent().map(|channels| b.divide_all(channels));
+        let mut arguments = Arguments::default();
+        let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
+        let weights = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments).elements;
+        let mut element_wise = self.element_wise.clone();
+        let taps: Vec<u64> = (0..work.per_output()).collect();
+        let sums = work.initial_sums(work.border(self.form), element_wise.offsets(), &taps, (0..work.outputs).map(Some));
+        let initial = arguments.data(&mut b, "initial", sums.into(), Lane::I32, 64);
+        let plane = arguments.scratch(&mut b, "plane", 0, Lane::I16, self.plane.elements());
+        element_wise.declare(&mut b, &mut arguments, shared)?;
+        let hoisted = element_wise.hoist(&mut b, 1);
+        let lowering = Lowering { schedule: self, input, plane, weights, initial, element_wise, hoisted };
+        lowering.channels(&mut b, range)?;
+        Ok(vec![Lowered {
+            kernel: b.finish(),
+            arguments: arguments.finish(),
+            description: "depthwise, products of 16-bit pairs, a channel at a time as a plane".into(),
+            multiply_accumulates: work.multiply_accumulates(),
+        }])
+    }
+}
+
+struct Lowering<'a> {
+    schedule: &'a DepthwisePlanes<'a>,
+    input: Buffer,
+    plane: Buffer,
+    weights: Buffer,
+    initial: Buffer,
+    element_wise: ElementWise<'a>,
+    /// Values loaded before the loops.
+    hoisted: Vec<Option<Hoisted>>,
+}
+
+/// Values that the outputs of a channel share.
+struct Channel {
+    number: Value,
+    /// First element of its weights.
+    weights: Value,
+    /// All words of weights, if they are loaded once.
+    held: Option<Vec<Value>>,
+    /// Initial value of its sums.
+    first: Value,
+    /// Values of the epilogue.
+    hoisted: Vec<Option<Hoisted>>,
+}
+
+impl Lowering<'_> {
+    /// Writes all channels.
+    fn channels(&self, b: &mut KernelBuilder, range: Option<(Value, Value)>) -> Result<(), Unsupported> {
+        let (work, plane) = (&self.schedule.work, self.schedule.plane);
+        if work.is_padded() {
+            let border = work.border(self.schedule.form);
+            b.rounds(true, |b| {
+                row(b, plane.elements(), 8, |b, i, active| {
+                    let value = b.int(Type::vector(Lane::I16, 8), border);
+                    b.store_active(self.plane, i, 0, value, active);
+                });
+            });
+        }
+        // Channels share the plane.
+        match range {
+            Some(range) => for_values(b, range, 1, |b, channel| self.channel(b, channel)),
+            None => for_range(b, (0, work.channels as i64), 1, |b, channel| self.channel(b, channel)),
+        }
+    }
+
+    /// Writes a channel of all images.
+    fn channel(&self, b: &mut KernelBuilder, number: Value) -> Result<(), Unsupported> {
+        let schedule = self.schedule;
+        let work = &schedule.work;
+        let weights = b.scale_index(number, schedule.panels.lane_elements() as i64, 0);
+        let words = schedule.weights.words() * work.window[0] as usize;
+        let channel = Channel {
+            number,
+            weights,
+            held: (words <= MOST_HELD).then(|| self.words(b, weights, 0..words)),
+            first: b.load(self.initial, number, 0, 1),
+            hoisted: self.element_wise.hoist_channels(b, number, &self.hoisted, (1, 1u16.into())),
+        };
+        for_range(b, (0, work.batch as i64), 1, |b, image| {
+            b.rounds(true, |b| {
+                self.fill(b, image, number);
+                let rows = (0, work.output_size[0] as i64);
+                for_range(b, rows, 1, |b, y| self.row(b, &channel, image, y))
+            })
+        })
+    }
+
+    /// Copies a channel of an image into the plane.
+    fn fill(&self, b: &mut KernelBuilder, image: Value, channel: Value) {
+        let (work, plane) = (&self.schedule.work, self.schedule.plane);
+        let [height, width] = work.input_size;
+        let [top, left] = [1, 2].map(|axis: usize| work.phases[axis].padding_low);
+        let first = b.scale_index(image, (height * width * work.channels) as i64, 0);
+        let first = b.add(first, channel);
+        b.for_range(0, height as i64, 1, |b, y| {
+            let from = b.scale_index(y, (width * work.channels) as i64, 0);
+            let from = b.add(from, first);
+            let to = b.scale_index(y, plane.width as i64, (top * plane.width + left) as i64);
+            let together = if width <= MOST_COPIED { width } else { COPIED };
+            Number::Known(width as i64).tiles(b, together, |b, x, count| self.copy(b, (from, to), x, count));
+        });
+    }
+
+    /// Copies some neighbouring elements of a row.
+    fn copy(&self, b: &mut KernelBuilder, (from, to): (Value, Value), x: Value, count: u64) {
+        let work = &self.schedule.work;
+        let offset = b.scale_index(x, work.channels as i64, 0);
+        let from = b.add(from, offset);
+        let to = b.add(to, x);
+        let op = if work.element.is_signed_integer() { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend };
+        let bytes: Vec<Value> = (0..count).map(|i| b.load(self.input, from, (i * work.channels) as i64, 1)).collect();
+        for (byte, i) in bytes.into_iter().zip(0..) {
+            let half = b.convert(op, byte, Lane::I16);
+            b.store(self.plane, to, i, half);
+        }
+    }
+
+    /// Writes a row of the output's channel.
+    fn row(&self, b: &mut KernelBuilder, channel: &Channel, image: Value, y: Value) -> Result<(), Unsupported> {
+        let (work, plane) = (&self.schedule.work, self.schedule.plane);
+        let [rows, columns] = work.output_size;
+        let first_element = b.scale_index(y, (work.strides[0] * plane.width) as i64, 0);
+        let image = b.scale_index(image, (rows * columns) as i64, 0);
+        let pixel = b.scale_index(y, columns as i64, 0);
+        let pixel = b.add(image, pixel);
+        // Short rows have no loop of their own, so that the rows are the innermost loop.
+        let step = if columns <= MOST_IN_ORDER { columns } else { TOGETHER };
+        Number::Known(columns as i64).tiles(b, step, |b, x, outputs| {
+            (0..outputs).step_by(TOGETHER as usize).try_for_each(|first| {
+                let x = b.scale_index(x, 1, first as i64);
+                self.tile(b, channel, (first_element, pixel), x, TOGETHER.min(outputs - first))
+            })
+        })
+    }
+
+    /// Writes neighbouring outputs of a row. The row's first window begins at an element of the plane, and its first output is a pixel.
+    fn tile(
+        &self,
+        b: &mut KernelBuilder,
+        channel: &Channel,
+        (first, pixel): (Value, Value),
+        x: Value,
+        outputs: u64,
+    ) -> Result<(), Unsupported> {
+        let from = b.scale_index(x, self.schedule.work.strides[1] as i64, 0);
+        let from = b.add(first, from);
+        let sums = self.sums(b, channel, from, outputs);
+        let pixel = b.add(pixel, x);
+        self.store(b, channel, pixel, sums)
+    }
+
+    /// Computes the sums of neighbouring outputs. The first one's window begins at an element of the plane, in an even column.
+    fn sums(&self, b: &mut KernelBuilder, channel: &Channel, from: Value, outputs: u64) -> Vec<Value> {
+        let schedule = self.schedule;
+        let (work, words) = (&schedule.work, schedule.weights.words());
+        let reach = (outputs - 1) * work.strides[1] + work.window[1];
+        let mut sums = vec![channel.first; outputs as usize];
+        for y in 0..work.window[0] {
+            let row = (y * work.phases[1].dilation * schedule.plane.width) as i64;
+            let columns: Vec<Value> = (0..reach as i64).step_by(2).map(|x| b.load(self.plane, from, row + x, 2)).collect();
+            let range = y as usize * words..(y as usize + 1) * words;
+            let weights = match &channel.held {
+                Some(held) => held[range].to_vec(),
+                None => self.words(b, channel.weights, range),
+            };
+            for (output, sum) in (0..).zip(&mut sums) {
+                *sum = schedule.weights.products(b, *sum, output * work.strides[1], &columns, &weights);
+            }
+        }
+        sums
+    }
+
+    /// Loads a range of a channel's words of weights. Four bytes have two words.
+    fn words(&self, b: &mut KernelBuilder, channel: Value, range: std::ops::Range<usize>) -> Vec<Value> {
+        let schedule = self.schedule;
+        let pairs = range.start / 2..range.end.div_ceil(2);
+        let both = pairs.flat_map(|pair| {
+            let place = (channel, 4 * pair as i64);
+            let bytes = schedule.panels.load(b, (schedule.form, 0), self.weights, place, (4, 4));
+            [[0, 2], [1, 3]].map(|lanes| b.shuffle(bytes, bytes, lanes.to_vec()))
+        });
+        both.skip(range.start % 2).take(range.len()).collect()
+    }
+
+    /// Stores the results of neighbouring outputs.
+    fn store(&self, b: &mut KernelBuilder, channel: &Channel, pixel: Value, sums: Vec<Value>) -> Result<(), Unsupported> {
+        let flat = b.scale_index(pixel, self.schedule.work.outputs as i64, 0);
+        let flat = b.add(flat, channel.number);
+        for (sum, pixel_offset) in sums.into_iter().zip(0..) {
+            let place = OutputPosition { pixel, pixel_offset, channel: channel.number, channel_offset: 0, flat };
+            self.element_wise.emit(b, &place, Some(sum), &channel.hoisted, 1, 1u16)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_have_whole_words_and_all_windows() {
+        let bytes = |rows, width| Plane { rows, width }.bytes();
+        assert_eq!([bytes(27, 8), bytes(50, 50)], [432, 5000]);
+    }
+}
