@@ -7,6 +7,7 @@ mod address;
 mod by_operator;
 mod call;
 mod device;
+mod division;
 mod in_areas;
 mod memory_map;
 mod method;
@@ -17,16 +18,17 @@ mod walk;
 
 pub use address::Address;
 pub use by_operator::{ByOperator, by_operator};
-pub use call::{Call, Origin, Parts, Slices, Working, Written};
+pub use call::{Call, Origin, Written};
 pub use device::{
     Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Estimate, HostCall,
     HostReason, Residents,
 };
+pub use division::{Blocks, Division, Parallel, Private, Ranges, Tasks};
 pub use in_areas::{AreaUse, InAreas};
 pub use memory_map::{MemoryMap, Occupant};
 pub use method::{Method, Port, PortExtent};
 pub use moving::{End, Member, Moving, MovingPlace, Size};
-pub use step::{External, ExternalTensor, Parallel, Step, Tasks};
+pub use step::{External, ExternalTensor, Step};
 pub use storage::{ALIGNMENT, Blob, Copied, RECORD_BYTES, Variable};
 pub use walk::{Visit, Walk, calls, calls_in_streams, calls_together, change_addresses, change_calls, externals, regions, walk};
 

@@ -494,7 +494,7 @@ fn the_report_names_what_the_object_holds() {
 #[test]
 fn a_mistake_in_a_program_is_an_error_that_names_the_operator() {
     use modelc::diagnostic::Kind;
-    use modelc::program::{Address, Step};
+    use modelc::program::{Address, Division, Ranges, Step};
     let break_call = |edit: fn(&mut modelc::program::Call)| {
         let mut program = handmade::program();
         let Step::Call(call) = &mut program.methods[0].steps[2] else { panic!("the third step is a call") };
@@ -508,7 +508,7 @@ fn a_mistake_in_a_program_is_an_error_that_names_the_operator() {
         |call| call.arguments[0] = Address::Constant(9, 0),
         |call| call.arguments[1] = Address::Input(0, 0),
         |call| call.arguments[1] = Address::Output(7, 0),
-        |call| call.integers.push(1),
+        |call| call.division = Division::Ranges(Ranges::default()),
         |call| call.kernel = 99,
     ] {
         let error = break_call(edit);

@@ -37,13 +37,13 @@ fn is_the_same_in_parts(text: &str, shapes: &[&[&[u64]]]) -> Vec<Call> {
     }
     let threads = Threads { count: 3, least_instructions: 0 };
     let lowered = pipeline::lower(&module, "model", Options { threads, ..options }).unwrap_or_else(|error| panic!("{error}"));
-    calls(&lowered.program.methods[0].steps).into_iter().filter(|call| call.parts.is_some()).cloned().collect()
+    calls(&lowered.program.methods[0].steps).into_iter().filter(|call| call.division.divided().is_some()).cloned().collect()
 }
 
 #[test]
 fn a_batch_of_any_size_is_the_same_in_parts() {
     let cut = is_the_same_in_parts(include_str!("link/batch.mt"), &[&[&[2, 4, 4, 2], &[2, 3]], &[&[37, 4, 4, 2], &[37, 3]]]);
-    assert!(cut.iter().any(|call| call.slices.is_some()), "no call over slices is cut");
+    assert!(cut.iter().any(|call| call.division.blocks().is_some()), "no call over slices is cut");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn an_odd_number_of_rows_in_pairs_stays_in_its_part() {
     let threads = Threads { count: 2, least_instructions: 0 };
     let lowered = pipeline::lower(&module(&text), "model", Options { threads, ..options }).unwrap_or_else(|error| panic!("{error}"));
     let [call] = calls(&lowered.program.methods[0].steps)[..] else { panic!("one call") };
-    assert!(call.origin.schedule.ends_with("paired rows") && call.integers == [0, 14], "{call:?}");
+    assert!(call.origin.schedule.ends_with("paired rows") && call.division.integers() == [0, 14], "{call:?}");
     let written = |rows: [i64; 2]| {
         let touched = footprint(&lowered.program.kernels[call.kernel], &rows);
         touched.into_iter().find(|touched| touched.writes).expect("a result").elements

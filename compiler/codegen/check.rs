@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::kernel::BufferKind;
-use crate::program::{ALIGNMENT, Address, Call, Method, Parallel, Program, Step, Tasks, Visit, externals, walk};
+use crate::program::{ALIGNMENT, Address, Call, Division, Method, Parallel, Program, Step, Tasks, Visit, externals, walk};
 
 /// Maximum nesting depth of steps.
 const DEEPEST: usize = 200;
@@ -143,13 +143,12 @@ fn check_parallel(method: &Method) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that all calls have parts, and that the number of rounds divides their extents.
+/// Checks that all calls have ranges, and that the number of rounds divides theirs.
 fn check_ranges(run: &Parallel, rounds: u64, most: u32) -> Result<(), String> {
     let fits = |step: &Step| {
         let Step::Call(call) = step else { return false };
-        let extent = call.integers.last().and_then(|&extent| u64::try_from(extent).ok());
-        let divides = extent.is_some_and(|extent| rounds > 0 && extent.is_multiple_of(rounds));
-        divides && call.slices.is_none() && call.parts.as_ref().is_some_and(|parts| most <= parts.most)
+        let Division::Ranges(ranges) = &call.division else { return false };
+        rounds > 0 && ranges.rounds.is_multiple_of(rounds) && most <= ranges.most
     };
     match run.calls.iter().all(fits) {
         true => Ok(()),
@@ -159,7 +158,7 @@ fn check_ranges(run: &Parallel, rounds: u64, most: u32) -> Result<(), String> {
 
 /// Checks that lists consist of whole kernel calls, and that none is empty.
 fn check_lists(run: &Parallel) -> Result<(), String> {
-    let is_whole = |step: &Step| matches!(step, Step::Call(call) if call.slices.is_none() && call.parts.is_none());
+    let is_whole = |step: &Step| matches!(step, Step::Call(call) if call.division.blocks().is_none() && call.division.divided().is_none());
     let all: usize = run.lists().map(<[_]>::len).sum();
     match run.calls.iter().all(is_whole) && all == run.calls.len() && !run.lists().any(<[_]>::is_empty) {
         true => Ok(()),
@@ -170,25 +169,25 @@ fn check_lists(run: &Parallel) -> Result<(), String> {
 fn check_call(program: &Program, method: &Method, call: &Call, is_in_region: bool) -> Result<(), String> {
     let kernel = program.kernels.get(call.kernel).ok_or_else(|| format!("kernel {} does not exist", call.kernel))?;
     let expected = (kernel.pointer_params().count(), kernel.integers);
-    let found = (call.arguments.len(), call.integers.len());
+    let found = (call.arguments.len(), call.division.integers().len());
     if expected != found {
         return Err(format!("kernel {} takes {expected:?} pointers and numbers, and is given {found:?}", kernel.name));
     }
-    let slices = call.slices.as_ref();
-    let sound = slices.is_none_or(|slices| {
-        let cells = slices.extents.iter().all(|&(cell, _)| is_cell(program, method, cell));
-        cells && slices.strides.len() == call.arguments.len() && slices.block > 0 && slices.after_blocks_of != Some(0)
+    let blocks = call.division.blocks();
+    let sound = blocks.is_none_or(|blocks| {
+        let cells = blocks.extents.iter().all(|&(cell, _)| is_cell(program, method, cell));
+        cells && blocks.strides.len() == call.arguments.len() && blocks.block > 0 && blocks.after != Some(0)
     });
     if !sound {
         return Err(format!("the slices of kernel {} are not sound", kernel.name));
     }
     for (i, ((_, buffer), &address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
-        let (stride, blocks) = slices.map_or((0, 0), |s| (s.strides[i], s.most.saturating_sub(s.block)));
+        let (stride, last) = blocks.map_or((0, 0), |blocks| (blocks.strides[i], blocks.most.saturating_sub(blocks.block)));
         let place = || format!("buffer {} of kernel {} at {address:?}", buffer.name, kernel.name);
         let of_device = if is_in_region { room_on_device(program, address) } else { None };
         let (room, alignment) = of_device.or_else(|| room(program, method, address)).ok_or_else(|| format!("{} is nowhere", place()))?;
         let bytes = buffer.elements.checked_mul(u64::from(buffer.lane.bytes())).ok_or_else(|| format!("{} is too large", place()))?;
-        if stride.checked_mul(blocks).and_then(|last_stride| last_stride.checked_add(bytes)).is_none_or(|bytes| bytes > room) {
+        if stride.checked_mul(last).and_then(|distance| distance.checked_add(bytes)).is_none_or(|bytes| bytes > room) {
             return Err(format!("{} has {room} bytes of {bytes}", place()));
         }
         if u64::from(buffer.alignment) > alignment || !stride.is_multiple_of(u64::from(buffer.alignment).max(1)) {

@@ -382,9 +382,9 @@ fn assumed(program: &Program, kernel: usize) -> Assumed {
 }
 
 fn of_call(kernel: &Kernel, call: &Call) -> Assumed {
-    let numbers = call.integers.iter().map(|&number| Interval::number(number));
-    // A call on several threads passes each part a subrange.
-    let range = numbers.clone().reduce(Interval::union).filter(|_| call.parts.is_some());
+    let numbers = call.division.integers().into_iter().map(Interval::number);
+    // A call on several threads passes each range its own bounds.
+    let range = numbers.clone().reduce(Interval::union).filter(|_| call.division.divided().is_some());
     let parameters = numbers.map(|number| range.unwrap_or(number)).collect();
     let buffers: Vec<usize> = kernel.pointer_params().map(|(buffer, _)| buffer.index()).collect();
     let elements = call.extents.iter().filter_map(|&(argument, [low, high])| Some((*buffers.get(argument)?, Interval { low, high })));
@@ -419,14 +419,14 @@ mod tests {
     use crate::interface::Layout;
     use crate::kernel::{KernelBuilder, Lane, Type};
     use crate::machine::Machine;
-    use crate::program::{Method, Origin, Parts, Step};
+    use crate::program::{Division, Method, Origin, Ranges, Step};
     use crate::target::{level, target};
 
     fn program() -> Program {
         let kernel = |name: &str| Kernel { name: name.into(), ..Kernel::default() };
         let call = |kernel: usize| {
             let origin = Origin { operators: vec![(kernel as u32 + 40, format!("OP{kernel}"))], ..Origin::default() };
-            Step::Call(Call { kernel, arguments: vec![], integers: vec![], extents: vec![], slices: None, parts: None, origin })
+            Step::Call(Call { kernel, arguments: vec![], extents: vec![], division: Division::Whole, origin })
         };
         let method = Method { name: "run".into(), steps: vec![call(1), call(0), call(2)], optimal: true, ..Method::default() };
         Program { kernels: ["a", "b", "c"].map(kernel).into(), methods: vec![method], ..Program::default() }
@@ -508,12 +508,11 @@ mod tests {
         b.buffer("result", BufferKind::Output, Lane::I64, 1, 8);
         let mut program = program();
         program.kernels[0] = b.finish();
-        let call = |integers: [i64; 2], extents: &[(usize, [i64; 2])], parts| {
-            let (integers, extents) = (integers.to_vec(), extents.to_vec());
-            Step::Call(Call { kernel: 0, arguments: vec![], integers, extents, slices: None, parts, origin: Origin::default() })
+        let call = |rounds, most, extents: &[(usize, [i64; 2])]| {
+            let division = Division::Ranges(Ranges { rounds, most, ..Ranges::default() });
+            Step::Call(Call { kernel: 0, arguments: vec![], extents: extents.to_vec(), division, origin: Origin::default() })
         };
-        let parts = Parts { most: 2, working: vec![], bytes: vec![] };
-        program.methods[0].steps = vec![call([0, 8], &[(0, [1, 16]), (1, [1, 2])], None), call([0, 4], &[(0, [2, 32])], Some(parts))];
+        program.methods[0].steps = vec![call(8, 1, &[(0, [1, 16]), (1, [1, 2])]), call(4, 2, &[(0, [2, 32])])];
         let interval = |low, high| Interval { low, high };
         let found = assumed(&program, 0);
         assert_eq!(found, Assumed { parameters: vec![interval(0, 4), interval(0, 8)], elements: [(1, interval(1, 32))].into() });

@@ -168,7 +168,7 @@ impl Walk<'_> {
     fn call(&mut self, method: &str, call: &Call) {
         let mut hash = Sha256::new();
         hash.update(self.kernels.get(call.kernel).copied().unwrap_or_default());
-        hash.update(format!("{:?} {:?} {:?}", call.arguments, call.integers, call.parts));
+        hash.update(format!("{:?} {:?}", call.arguments, call.division));
         for address in &call.arguments {
             if let Address::Constant(constant, _) = address {
                 let bytes = self.program.constants.get(*constant as usize).map_or(0, |blob| blob.data.len() as u64);

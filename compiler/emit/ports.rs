@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::interface::Layout;
     use crate::ir::{ElementType, PortNotes, Quantization};
-    use crate::program::{Origin, Step};
+    use crate::program::{Division, Origin, Step};
 
     fn port(name: &str, element: ElementType, shape: &[u64], quantization: Option<Quantization>) -> Port {
         Port {
@@ -123,8 +123,7 @@ mod tests {
         let call = |operators: &[(u32, &str)]| {
             let operators = operators.iter().map(|(index, name)| (*index, (*name).to_owned())).collect();
             let origin = Origin { operators, schedule: "copy".into(), ..Origin::default() };
-            let (arguments, integers, extents) = (vec![], vec![], vec![]);
-            Step::Call(Call { kernel: 0, arguments, integers, extents, slices: None, parts: None, origin })
+            Step::Call(Call { kernel: 0, arguments: vec![], extents: vec![], division: Division::Whole, origin })
         };
         let steps = vec![call(&[(3, "CONV_2D"), (4, "RELU")]), call(&[(5, "ADD")]), call(&[])];
         let method = Method { name: "forward".into(), inputs, outputs, steps, ..Method::default() };

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostics;
 use crate::ir::{ElementType, PortNotes};
 use crate::kernel::{BufferKind, DotOp, Inst, Kernel, KernelBuilder, Lane, Statement, Type, Value};
 use crate::machine::{DotProduct, Machine};
-use crate::program::{Address, Call, Method, Origin, Port, Program, Step};
+use crate::program::{Address, Call, Division, Method, Origin, Port, Program, Step};
 use std::time::{Duration, Instant};
 
 /// Rates per second.
@@ -94,10 +94,8 @@ fn method(number: usize, (input, output): (u64, u64)) -> Method {
     let call = Call {
         kernel: number,
         arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
-        integers: vec![],
         extents: vec![],
-        slices: None,
-        parts: None,
+        division: Division::Whole,
         origin: Origin { operators: vec![(number as u32, "peak".into())], ..Origin::default() },
     };
     Method {

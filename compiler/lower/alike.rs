@@ -5,7 +5,7 @@ use super::pool::Pool;
 use crate::kernel::passes::numbers::{Number, Reading, Slots, outline};
 use crate::kernel::{Inst, Kernel, Lane, Region, Statement};
 use crate::machine::Machine;
-use crate::program::{Address, Step, change_calls};
+use crate::program::{Address, Division, Step, change_calls};
 use crate::schedule::Goal;
 use rustc_hash::FxHashMap;
 
@@ -66,8 +66,8 @@ pub(super) fn join(level: usize, (machine, goal): (&Machine, Goal), steps: Vec<&
             let Joined { into, arguments } = &joined[call.kernel];
             call.kernel = places[*into];
             call.arguments.extend(arguments);
-            if let Some(slices) = &mut call.slices {
-                slices.strides.extend(arguments.iter().map(|_| 0));
+            if let Division::Blocks(blocks) = &mut call.division {
+                blocks.strides.extend(arguments.iter().map(|_| 0));
             }
         });
     }

@@ -79,12 +79,12 @@ impl Sets {
 mod tests {
     use super::*;
     use crate::ir::Module;
-    use crate::program::Origin;
+    use crate::program::{Division, Origin};
 
     fn call(kernel: usize, operators: &[u32], sources: &[Source]) -> Call {
         let operators = operators.iter().map(|&index| (index, format!("OP{index}"))).collect();
         let origin = Origin { operators, sources: sources.to_vec(), ..Origin::default() };
-        Call { kernel, arguments: vec![], integers: vec![], extents: vec![], slices: None, parts: None, origin }
+        Call { kernel, arguments: vec![], extents: vec![], division: Division::Whole, origin }
     }
 
     fn rows(module: &Module, calls: &[Call]) -> Vec<(Vec<u32>, Vec<usize>)> {

@@ -2,7 +2,8 @@
 
 use super::address::Address;
 use super::call::Call;
-use super::step::{External, Parallel, Step, Tasks};
+use super::division::{Division, Parallel, Tasks};
+use super::step::{External, Step};
 
 /// An event of a walk over steps, in program order.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +88,10 @@ pub fn change_addresses(steps: &mut [Step], change: &mut impl FnMut(&mut Address
         match step {
             Step::Call(call) => {
                 call.arguments.iter_mut().for_each(&mut *change);
-                call.slices.iter_mut().flat_map(|slices| &mut slices.extents).for_each(|extent| change(&mut extent.0));
-                call.parts.iter_mut().flat_map(|parts| &mut parts.working).for_each(|working| change(&mut working.second));
+                if let Division::Blocks(blocks) = &mut call.division {
+                    blocks.extents.iter_mut().for_each(|extent| change(&mut extent.0));
+                }
+                call.division.ranges_mut().into_iter().flat_map(|ranges| &mut ranges.private).for_each(|own| change(&mut own.second));
                 call.origin.results.iter_mut().for_each(|written| change(&mut written.address));
             }
             Step::External(external) => {
@@ -161,15 +164,7 @@ mod tests {
     use crate::program::Origin;
 
     fn call(kernel: usize) -> Step {
-        Step::Call(Call {
-            kernel,
-            arguments: vec![],
-            integers: vec![],
-            extents: vec![],
-            slices: None,
-            parts: None,
-            origin: Origin::default(),
-        })
+        Step::Call(Call { kernel, arguments: vec![], extents: vec![], division: Division::Whole, origin: Origin::default() })
     }
 
     /// A loop in a branch between two calls, and streams.

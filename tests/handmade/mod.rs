@@ -3,7 +3,7 @@
 
 use modelc::ir::{Data, ElementType, PortNotes, Quantization};
 use modelc::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, Kernel, KernelBuilder, Lane, Type, Value};
-use modelc::program::{Address, Blob, Call, Method, Origin, Port, Program, Step, Variable};
+use modelc::program::{Address, Blob, Call, Division, Method, Origin, Port, Program, Step, Variable};
 
 /// Elements of `forward`'s first input.
 pub const LENGTH: u64 = 37;
@@ -123,7 +123,7 @@ fn call(kernel: usize, arguments: &[Address]) -> Step {
     let operators = vec![(kernel as u32, format!("OP_{kernel}"))];
     let (tensors, schedule) = (vec!["t".into()], "by hand".into());
     let origin = Origin { operators, tensors, schedule, multiply_accumulates: 1, bytes: 2, ..Origin::default() };
-    Step::Call(Call { kernel, arguments: arguments.to_vec(), integers: vec![], extents: vec![], slices: None, parts: None, origin })
+    Step::Call(Call { kernel, arguments: arguments.to_vec(), extents: vec![], division: Division::Whole, origin })
 }
 
 fn method(name: &str, inputs: Vec<Port>, outputs: Vec<Port>, scratch_bytes: u64, steps: Vec<Step>) -> Method {

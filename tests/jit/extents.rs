@@ -117,7 +117,7 @@ func @main(v0: f32[v1, 36]) {{
     computes_what_the_interpreter_does(&text, &inputs.iter().map(|inputs| &inputs[..]).collect::<Vec<_>>());
     let (_, lowered) = lowered_text(&text);
     let calls = calls(&lowered.program.methods[0].steps);
-    let blocks: Vec<u64> = calls.iter().filter_map(|call| call.slices.as_ref()).map(|slices| slices.block).collect();
+    let blocks: Vec<u64> = calls.iter().filter_map(|call| call.division.blocks()).map(|blocks| blocks.block).collect();
     assert_eq!(blocks, [16, 4, 1]);
 }
 

@@ -35,6 +35,6 @@ pub fn check_in_parts(module: &Module, options: Options, inputs: &[Tensor], expe
             }
         }
     }
-    let cut = |step: &&modelc::program::Call| step.parts.is_some();
+    let cut = |step: &&modelc::program::Call| step.division.divided().is_some();
     Ok(lowered.program.methods.iter().map(|method| modelc::program::calls(&method.steps).iter().filter(|call| cut(call)).count()).sum())
 }

@@ -5,15 +5,16 @@ use modelc::kernel::BufferKind;
 use modelc::kernel::interpret::interpret;
 use modelc::program::{Address, Call, Method, Port, PortExtent, Program, Step, Tasks, calls};
 
-/// Returns a part of a call that runs together with others.
-fn part(call: &Call, (rounds, most): (u64, u64), number: u64) -> Call {
-    let mut call = call.clone();
-    let of_round = call.integers[1] as u64 / rounds;
-    call.integers = [number, number + 1].map(|bound| (bound * rounds / most * of_round) as i64).to_vec();
-    for working in call.parts.iter().filter(|_| number > 0).flat_map(|parts| &parts.working) {
-        call.arguments[working.argument] = working.second.plus((number - 1) * working.step);
+/// Returns the arguments of a range of a call that runs together with others.
+fn range(call: &Call, (rounds, most): (u64, u64), number: u64) -> (Vec<Address>, Vec<i64>) {
+    let mut arguments = call.arguments.clone();
+    let ranges = call.division.ranges().expect("calls together have ranges");
+    let of_round = ranges.rounds / rounds;
+    let integers = [number, number + 1].map(|bound| (bound * rounds / most * of_round) as i64).to_vec();
+    for private in ranges.private.iter().filter(|_| number > 0) {
+        arguments[private.argument] = private.second.plus((number - 1) * private.step);
     }
-    call
+    (arguments, integers)
 }
 
 /// Memory of one instance and of one call.
@@ -105,8 +106,8 @@ impl<'p> Memory<'p> {
                     Tasks::Ranges { rounds, most } => {
                         for number in (0..u64::from(most)).rev() {
                             for call in calls(&run.calls) {
-                                let part = part(call, (rounds, most.into()), number);
-                                self.kernel(&part, &part.arguments)?;
+                                let (arguments, integers) = range(call, (rounds, most.into()), number);
+                                self.kernel(call.kernel, &arguments, &integers)?;
                             }
                         }
                     }
@@ -147,29 +148,30 @@ impl<'p> Memory<'p> {
 
     /// Runs a kernel once, or once for each block of slices.
     fn call_kernel(&mut self, call: &Call) -> Result<(), String> {
-        let Some(slices) = &call.slices else { return self.kernel(call, &call.arguments) };
+        let integers = call.division.integers();
+        let Some(blocks) = call.division.blocks() else { return self.kernel(call.kernel, &call.arguments, &integers) };
         let mut count = 1;
-        for &(cell, _) in &slices.extents {
+        for &(cell, _) in &blocks.extents {
             count *= self.number(cell)? as u64;
         }
-        let mut slice = slices.after_blocks_of.map_or(0, |size| count / size * size);
-        while slice + slices.block <= count {
-            let moved = call.arguments.iter().zip(&slices.strides).map(|(address, stride)| address.plus(slice * stride));
-            self.kernel(call, &moved.collect::<Vec<_>>())?;
-            slice += slices.block;
+        let mut slice = blocks.after.map_or(0, |size| count / size * size);
+        while slice + blocks.block <= count {
+            let moved = call.arguments.iter().zip(&blocks.strides).map(|(address, stride)| address.plus(slice * stride));
+            self.kernel(call.kernel, &moved.collect::<Vec<_>>(), &integers)?;
+            slice += blocks.block;
         }
         Ok(())
     }
 
-    fn kernel(&mut self, call: &Call, arguments: &[Address]) -> Result<(), String> {
-        let kernel = &self.program.kernels[call.kernel];
+    fn kernel(&mut self, number: usize, arguments: &[Address], integers: &[i64]) -> Result<(), String> {
+        let kernel = &self.program.kernels[number];
         let mut buffers = Vec::new();
         for ((_, data), &address) in kernel.pointer_params().zip(arguments) {
             let bytes = (data.elements * u64::from(data.lane.bytes())) as usize;
             buffers.push(self.at(address, bytes).map_err(|e| format!("{} of {}: {e}", data.name, kernel.name))?.to_vec());
         }
         let before = buffers.clone();
-        let status = interpret(kernel, &mut buffers, &call.integers).map_err(|e| format!("{e}\n{kernel}"))?;
+        let status = interpret(kernel, &mut buffers, integers).map_err(|e| format!("{e}\n{kernel}"))?;
         for ((((_, data), &address), buffer), before) in kernel.pointer_params().zip(arguments).zip(&buffers).zip(&before) {
             if data.kind != BufferKind::Input {
                 write_changes(self.at(address, buffer.len())?, before, buffer);

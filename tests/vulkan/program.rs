@@ -8,8 +8,8 @@ use modelc::ir::{Data, ElementType, PortNotes};
 use modelc::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Type};
 use modelc::machine::GPUS;
 use modelc::program::{
-    Address, Blob, Bound, Call, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Method,
-    Origin, Port, Program, Residents, Step, Variable,
+    Address, Blob, Bound, Call, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Division,
+    Method, Origin, Port, Program, Residents, Step, Variable,
 };
 use std::sync::Arc;
 
@@ -45,10 +45,8 @@ fn call(kernel: usize, from: Address, to: Address) -> Step {
     Step::Call(Call {
         kernel,
         arguments: vec![from, Address::Constant(0, 0), to],
-        integers: vec![],
         extents: vec![],
-        slices: None,
-        parts: None,
+        division: Division::Whole,
         origin: Origin::default(),
     })
 }

@@ -1,15 +1,15 @@
 //! Kernel calls that run in parts through the configuration's `parallel_for`: single calls, and several that tasks divide. The method leaves shared
-//! data on its stack. Each part computes its range and its working memory from its number. The number of parts changes no result.
+//! data on its stack. Each part computes its range and its private memory from its number. The number of parts changes no result.
 
 use super::context::{Context, LevelKernels};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::interface::Layout;
-use crate::program::{Call, Parallel, Step, Tasks, Visit, Working, calls, walk};
+use crate::program::{Call, Parallel, Private, Step, Tasks, Visit, calls, walk};
 
 /// Number of threads if the configuration does not give one.
 pub const USUAL_THREADS: i32 = 8;
 
-/// Offsets in the data that parts share. For each call, its arguments follow, then the working memory of the second part.
+/// Offsets in the data that parts share. For each call, its arguments follow, then the private memory of the second part.
 pub mod shared {
     /// Status of a failed part, else 0.
     pub const STATUS: i32 = 0;
@@ -44,9 +44,9 @@ struct CallOutline {
     kernel: usize,
     /// Number of arguments.
     arguments: usize,
-    extent: Option<i64>,
-    /// Working memory: the number of the argument, and the distance between parts.
-    working: Vec<(usize, u64)>,
+    rounds: Option<u64>,
+    /// Private memory: the number of the argument, and the distance between parts.
+    private: Vec<(usize, u64)>,
 }
 
 /// Lists the steps that run in parts, in the driver's order. If `are_told`, a hook is called for each kernel call, and each runs by itself.
@@ -59,7 +59,7 @@ pub fn in_parts(steps: &[Step], are_told: bool) -> Vec<InParts<'_>> {
                 found.push(InParts::Parallel(run));
             }
             Visit::Call(_) if inside > 0 => inside -= 1,
-            Visit::Call(call) => found.extend(call.parts.as_ref().map(|_| InParts::Call(call))),
+            Visit::Call(call) => found.extend(call.division.divided().map(|_| InParts::Call(call))),
             _ => {}
         }
     }
@@ -78,8 +78,9 @@ impl<'a> InParts<'a> {
     /// Returns everything that the function is written from, except the level. Work with equal outlines shares one function.
     pub fn outline(self) -> Outline {
         let of_call = |call: &Call| {
-            let working = working(call).iter().map(|working| (working.argument, working.step)).collect();
-            CallOutline { kernel: call.kernel, arguments: call.arguments.len(), extent: call.integers.last().copied(), working }
+            let private = private(call).iter().map(|private| (private.argument, private.step)).collect();
+            let rounds = call.division.ranges().map(|ranges| ranges.rounds);
+            CallOutline { kernel: call.kernel, arguments: call.arguments.len(), rounds, private }
         };
         let (rounds, starts) = match self {
             Self::Call(_) => (None, vec![]),
@@ -92,7 +93,7 @@ impl<'a> InParts<'a> {
     /// Returns the maximum number of parts.
     pub fn most(self) -> u32 {
         match self {
-            Self::Call(call) => call.parts.as_ref().map_or(1, |parts| parts.most),
+            Self::Call(call) => call.division.ranges().map_or(1, |ranges| ranges.most),
             Self::Parallel(run) => run.most(),
         }
     }
@@ -103,14 +104,19 @@ impl<'a> InParts<'a> {
     }
 }
 
-/// Lists the working memory that each part has for itself.
-pub fn working(call: &Call) -> &[Working] {
-    call.parts.as_ref().map_or(&[], |parts| &parts.working)
+/// Lists the memory that each part has for itself.
+pub fn private(call: &Call) -> &[Private] {
+    call.division.ranges().map_or(&[], |ranges| &ranges.private)
+}
+
+/// Returns the number of rounds that parts of a call divide.
+fn rounds_of(call: &Call) -> u64 {
+    call.division.ranges().map_or(0, |ranges| ranges.rounds)
 }
 
 /// Counts the addresses that the parts of a call share.
 fn addresses(call: &Call) -> usize {
-    call.arguments.len() + working(call).len()
+    call.arguments.len() + private(call).len()
 }
 
 /// Returns the offset of an argument's address in the shared data.
@@ -137,7 +143,7 @@ pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function 
         match work {
             InParts::Call(call) => {
                 let mut arguments = arguments(e, call, shared, (number, 0));
-                arguments.extend(share(e, shared, number, call.integers.last().copied().unwrap_or(0)).map(Operand::Value));
+                arguments.extend(share(e, shared, number, rounds_of(call)).map(Operand::Value));
                 let status = kernel(e, level, call, arguments);
                 e.when(status, |e| e.store(Width::Single, status, shared, shared::STATUS));
             }
@@ -151,11 +157,11 @@ pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function 
 
 /// Calls each kernel in turn for a range of its rounds.
 fn ranges(e: &mut Builder, level: &LevelKernels, (run, rounds): (&Parallel, u64), (shared, number): (Value, Value)) {
-    let range = share(e, shared, number, rounds.cast_signed());
+    let range = share(e, shared, number, rounds);
     let mut first = 0;
     for call in calls(&run.calls) {
         let mut arguments = arguments(e, call, shared, (number, first));
-        let of_round = call.integers.last().copied().unwrap_or(0).cast_unsigned() / rounds.max(1);
+        let of_round = rounds_of(call) / rounds.max(1);
         let bound = |round| Operand::Value(if of_round == 1 { round } else { e.mul(round, of_round) });
         arguments.extend(range.map(bound));
         kernel_or_leave(e, level, (call, arguments), shared);
@@ -171,7 +177,7 @@ fn lists(e: &mut Builder, level: &LevelKernels, run: &Parallel, (shared, number)
         e.when(is_taken, |e| {
             for call in calls(steps) {
                 let mut arguments = arguments(e, call, shared, (number, first));
-                arguments.extend(call.integers.iter().map(|&integer| Operand::Number(integer.cast_unsigned())));
+                arguments.extend(call.division.integers().into_iter().map(|integer| Operand::Number(integer.cast_unsigned())));
                 kernel_or_leave(e, level, (call, arguments), shared);
                 first += addresses(call);
             }
@@ -183,20 +189,20 @@ fn lists(e: &mut Builder, level: &LevelKernels, run: &Parallel, (shared, number)
 fn arguments(e: &mut Builder, call: &Call, shared: Value, (number, first): (Value, usize)) -> Vec<Operand> {
     let layout = e.layout;
     let mut arguments: Vec<Value> = (0..call.arguments.len()).map(|i| e.load(Width::Word, shared, argument(first + i, layout))).collect();
-    for (i, working) in working(call).iter().enumerate() {
+    for (i, private) in private(call).iter().enumerate() {
         let second = e.load(Width::Word, shared, argument(first + call.arguments.len() + i, layout));
-        arguments[working.argument] = working_memory(e, arguments[working.argument], second, number, working.step);
+        arguments[private.argument] = private_memory(e, arguments[private.argument], second, number, private.step);
     }
     arguments.into_iter().map(Operand::Value).collect()
 }
 
-/// Computes a part's share of an extent: its first index, and the index after its last.
-fn share(e: &mut Builder, shared: Value, number: Value, extent: i64) -> [Value; 2] {
+/// Computes the range of a part: its first round, and the round after its last.
+fn share(e: &mut Builder, shared: Value, number: Value, rounds: u64) -> [Value; 2] {
     let count = e.load(Width::Single, shared, shared::PARTS);
     let count = e.extend(Width::Word, count);
     let next = e.at(number, 1);
     [number, next].map(|bound| {
-        let product = e.mul(bound, extent as u64);
+        let product = e.mul(bound, rounds);
         e.binary(BinaryOp::Div, product, count)
     })
 }
@@ -216,8 +222,8 @@ fn kernel_or_leave(e: &mut Builder, level: &LevelKernels, (call, arguments): (&C
     });
 }
 
-/// Selects the working memory of a part. The first part uses the call's own; the others use consecutive blocks from `second` on.
-fn working_memory(e: &mut Builder, first: Value, second: Value, number: Value, step: u64) -> Value {
+/// Selects the private memory of a part. The first part uses the call's own; the others use consecutive blocks from `second` on.
+fn private_memory(e: &mut Builder, first: Value, second: Value, number: Value, step: u64) -> Value {
     let others = e.add(number, -1);
     let offset = e.mul(others, step);
     let own = e.add(second, offset);

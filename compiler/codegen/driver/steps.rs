@@ -7,7 +7,7 @@ use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Sig
 use super::parts::{self, InParts};
 use super::{external, gpu};
 use crate::interface::{E_ABORTED, record};
-use crate::program::{Address, Call, Parallel, Slices, Step, Tasks, calls};
+use crate::program::{Address, Blocks, Call, Parallel, Step, Tasks, calls};
 
 /// The writer of a method's steps.
 pub struct Body<'a> {
@@ -164,22 +164,22 @@ impl Body<'_> {
         self.call += 1;
         hooks::notify(e, self.hooks, number, BEFORE);
         let arguments = self.arguments(e, call);
-        let part = call.parts.as_ref().map(|_| *self.parts.next().expect("each call that may be cut has a function for its parts"));
-        match &call.slices {
+        let part = call.division.divided().map(|_| *self.parts.next().expect("each call that may be cut has a function for its parts"));
+        match call.division.blocks() {
             None => self.once(e, (call, part), &arguments),
-            Some(slices) => self.slices(e, (call, part), slices, &arguments),
+            Some(blocks) => self.blocks(e, (call, part), blocks, &arguments),
         }
         hooks::notify(e, self.hooks, number, AFTER);
     }
 
     /// Writes a kernel call, or a call in parts by the function numbered `part`.
     fn once(&self, e: &mut Builder, (call, part): (&Call, Option<u32>), arguments: &[Value]) {
-        let status = match (&call.parts, part, self.shared) {
-            (Some(_), Some(part), Some(shared)) => {
+        let status = match part.zip(self.shared) {
+            Some((part, shared)) => {
                 let alone = |e: &mut Builder| self.kernel(e, call, arguments).into();
                 self.call_in_parts(e, InParts::Call(call), &[arguments], (part, shared), alone)
             }
-            _ => self.kernel(e, call, arguments),
+            None => self.kernel(e, call, arguments),
         };
         e.leave_with(status);
     }
@@ -187,20 +187,21 @@ impl Body<'_> {
     /// Calls a kernel; returns its status.
     fn kernel(&self, e: &mut Builder, call: &Call, arguments: &[Value]) -> Value {
         let pointers = arguments.iter().copied().map(Operand::Value);
-        let arguments: Vec<Operand> = pointers.chain(call.integers.iter().map(|&n| Operand::Number(n as u64))).collect();
+        let arguments: Vec<Operand> =
+            pointers.chain(call.division.integers().into_iter().map(|integer| Operand::Number(integer.cast_unsigned()))).collect();
         let callee = Callee::Kernel(self.level.first + call.kernel as u32, self.level.convention);
         e.call(callee, Signature::status(arguments.len()), arguments)
     }
 
     /// Writes a loop that calls a kernel for one block of slices after the other, as long as whole blocks remain.
-    fn slices(&self, e: &mut Builder, call: (&Call, Option<u32>), slices: &Slices, arguments: &[Value]) {
+    fn blocks(&self, e: &mut Builder, call: (&Call, Option<u32>), blocks: &Blocks, arguments: &[Value]) {
         let mut count = Operand::Number(1);
-        for &(extent, _) in &slices.extents {
+        for &(extent, _) in &blocks.extents {
             let cell = self.addresses.address(e, extent);
             let extent = e.load(Width::Cell, cell, 0);
             count = e.mul(count, extent).into();
         }
-        let first = match slices.after_blocks_of {
+        let first = match blocks.after {
             Some(size) => {
                 let whole = e.binary(BinaryOp::Div, count, size);
                 e.mul(whole, size).into()
@@ -208,9 +209,9 @@ impl Body<'_> {
             None => Operand::Number(0),
         };
         let rest = e.binary(BinaryOp::Sub, count, first);
-        let count = e.binary(BinaryOp::Div, rest, slices.block);
+        let count = e.binary(BinaryOp::Div, rest, blocks.block);
         e.each(count, 1, |e, block| {
-            let slice = e.mul(block, slices.block);
+            let slice = e.mul(block, blocks.block);
             let slice = e.add(slice, first);
             let at = |(&argument, &stride): (&Value, &u64)| {
                 if stride == 0 {
@@ -219,7 +220,7 @@ impl Body<'_> {
                 let offset = e.mul(slice, stride);
                 e.add(argument, offset)
             };
-            let arguments: Vec<Value> = arguments.iter().zip(&slices.strides).map(at).collect();
+            let arguments: Vec<Value> = arguments.iter().zip(&blocks.strides).map(at).collect();
             self.once(e, call, &arguments);
         });
     }
@@ -255,7 +256,7 @@ impl Body<'_> {
     fn leave_to_parts(&self, e: &mut Builder, work: InParts<'_>, pointers: &[&[Value]], shared: Value) {
         let mut number = 0;
         for (call, pointers) in work.calls().into_iter().zip(pointers) {
-            let second: Vec<Value> = parts::working(call).iter().map(|working| self.addresses.address(e, working.second)).collect();
+            let second: Vec<Value> = parts::private(call).iter().map(|private| self.addresses.address(e, private.second)).collect();
             for &pointer in pointers.iter().chain(&second) {
                 e.store(Width::Word, pointer, shared, parts::argument(number, e.layout));
                 number += 1;

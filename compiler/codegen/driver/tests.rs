@@ -15,8 +15,8 @@ use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E
 use crate::ir::{Data, ElementType, PortNotes};
 use crate::machine::machine;
 use crate::program::{
-    Address, Blob, Call, Crossing, End, Level, Method, Moving, MovingPlace, Origin, Parallel, Parts, Port, PortExtent, Program, Size,
-    Slices, Step, Tasks, Variable, Working,
+    Address, Blob, Blocks, Call, Crossing, Division, End, Level, Method, Moving, MovingPlace, Origin, Parallel, Port, PortExtent, Private,
+    Program, Ranges, Size, Step, Tasks, Variable,
 };
 
 const LAYOUTS: [Layout; 2] = [Layout { pointer: 4 }, Layout { pointer: 8 }];
@@ -44,24 +44,21 @@ fn program() -> Program {
         notes: PortNotes::default(),
     };
     let extent = PortExtent { port: 0, dimension: 0, low: 2, multiple: 1, cell: Address::Scratch(0) };
-    let slices = Slices { extents: vec![(Address::Scratch(0), [0, 16])], most: 16, block: 4, after_blocks_of: None, strides: vec![8, 8] };
+    let ranges = Some(Ranges { rounds: 6, most: 2, ..Ranges::default() });
+    let blocks = Blocks { extents: vec![(Address::Scratch(0), [0, 16])], most: 16, block: 4, after: None, strides: vec![8, 8], ranges };
     let call = Call {
         kernel: 0,
         arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
-        integers: vec![0, 6],
         extents: vec![],
-        slices: Some(slices),
-        parts: Some(Parts { most: 2, working: vec![], bytes: vec![] }),
+        division: Division::Blocks(blocks),
         origin: Origin::default(),
     };
-    let parts = Parts { most: 3, working: vec![Working { argument: 1, second: Address::Scratch(192), step: 64 }], bytes: vec![] };
+    let private = vec![Private { argument: 1, second: Address::Scratch(192), step: 64 }];
     let cut = Call {
         kernel: 1,
         arguments: vec![Address::Constant(1, 8), Address::Scratch(64)],
-        integers: vec![0, 100],
         extents: vec![],
-        slices: None,
-        parts: Some(parts),
+        division: Division::Ranges(Ranges { rounds: 100, most: 3, private, bytes: vec![] }),
         origin: Origin::default(),
     };
     let method = Method {
@@ -332,9 +329,8 @@ fn parts_cover_the_whole_range() {
 fn parts_of_calls_together_do_their_share_of_each() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
         let Step::Call(cut) = &context.program.methods[0].steps[1] else { panic!("a call") };
-        let twice =
-            Call { kernel: 0, arguments: vec![Address::Scratch(320), Address::Scratch(384)], integers: vec![0, 200], ..cut.clone() };
-        let twice = Call { parts: Some(Parts { most: 3, working: vec![], bytes: vec![] }), ..twice };
+        let division = Division::Ranges(Ranges { rounds: 200, most: 3, ..Ranges::default() });
+        let twice = Call { kernel: 0, arguments: vec![Address::Scratch(320), Address::Scratch(384)], division, ..cut.clone() };
         let tasks = Tasks::Ranges { rounds: 100, most: 3 };
         let run = Parallel { calls: vec![Step::Call(cut.clone()), Step::Call(twice)], tasks };
         with_steps(context, vec![Step::Parallel(run.clone())], &mut |context| {
@@ -370,7 +366,7 @@ fn streams_are_parts_or_one_after_the_other() {
         let Step::Call(cut) = &context.program.methods[0].steps[1] else { panic!("a call") };
         let call = |kernel: usize, from: u64, to: u64| {
             let arguments = vec![Address::Scratch(from), Address::Scratch(to)];
-            Step::Call(Call { kernel, arguments, integers: vec![0, 100], parts: None, ..cut.clone() })
+            Step::Call(Call { kernel, arguments, division: cut.division.clone().undivided(), ..cut.clone() })
         };
         let tasks = Tasks::Lists { starts: vec![0, 2] };
         let streams = Parallel { calls: vec![call(0, 0, 64), call(1, 64, 128), call(0, 192, 256)], tasks };
@@ -410,7 +406,7 @@ fn a_stream_ends_with_the_first_status() {
     let first_fails: &Answer = &|_, callee, _| if callee == Callee::Kernel(0, KernelConvention::Target) { 12 } else { 0 };
     on_each(&["aarch64"], first_fails, |context, machine| {
         let Step::Call(cut) = &context.program.methods[0].steps[1] else { panic!("a call") };
-        let call = |kernel: usize| Step::Call(Call { kernel, parts: None, ..cut.clone() });
+        let call = |kernel: usize| Step::Call(Call { kernel, division: cut.division.clone().undivided(), ..cut.clone() });
         let streams = Parallel { calls: vec![call(0), call(1), call(1)], tasks: Tasks::Lists { starts: vec![0, 2] } };
         let part = super::part(context, 0, InParts::Parallel(&streams));
         machine.write(BUFFER, 4, 0);
@@ -473,12 +469,12 @@ fn calls_that_differ_in_addresses_have_one_function_for_their_parts() {
     let outline = |call: &Call| InParts::Call(call).outline();
     let mut other = call.clone();
     other.arguments[1] = Address::Scratch(1024);
-    other.parts.as_mut().unwrap().working[0].second = Address::Scratch(2048);
+    other.division.ranges_mut().unwrap().private[0].second = Address::Scratch(2048);
     assert_eq!(outline(&other), outline(call));
-    other.integers = vec![0, 99];
+    other.division.ranges_mut().unwrap().rounds = 99;
     assert_ne!(outline(&other), outline(call));
     other.clone_from(call);
-    other.parts.as_mut().unwrap().working[0].step = 128;
+    other.division.ranges_mut().unwrap().private[0].step = 128;
     assert_ne!(outline(&other), outline(call));
 }
 

@@ -93,20 +93,22 @@ fn of_method(method: &Method, kernels: &[Kernel], regions: &[DeviceRegion]) -> V
     list.into_iter().filter_map(in_scratch).collect()
 }
 
-/// Returns the addresses that a kernel call uses, with their bytes: operands, working memory of all ranges, and the extents that count its slices.
+/// Returns the addresses that a kernel call uses, with their bytes: operands, private memory of all ranges, and the extents that count its slices.
 fn of_call(call: &Call, kernels: &[Kernel]) -> Vec<(Address, u64)> {
     let mut list = Vec::new();
     for (argument, ((_, data), address)) in kernels[call.kernel].pointer_params().zip(&call.arguments).enumerate() {
         // A kernel may also serve calls with larger tensors than its own, if they are divided into ranges.
         let least = data.bytes();
-        let bytes = call.parts.as_ref().and_then(|parts| parts.bytes.get(argument)).map_or(least, |&bytes| bytes.max(least));
+        let bytes = call.division.ranges().and_then(|ranges| ranges.bytes.get(argument)).map_or(least, |&bytes| bytes.max(least));
         list.push((*address, bytes + call.last_block(argument)));
     }
-    for (parts, working) in call.parts.iter().flat_map(|parts| parts.working.iter().map(move |working| (parts, working))) {
-        let bytes = parts.bytes.get(working.argument).copied().unwrap_or(0);
-        list.push((working.second, u64::from(parts.most).saturating_sub(2) * working.step + bytes.max(working.step)));
+    if let Some(ranges) = call.division.ranges() {
+        list.extend(ranges.private.iter().map(|private| {
+            let bytes = ranges.bytes.get(private.argument).copied().unwrap_or(0);
+            (private.second, u64::from(ranges.most).saturating_sub(2) * private.step + bytes.max(private.step))
+        }));
     }
-    list.extend(call.slices.iter().flat_map(|slices| &slices.extents).map(|extent| (extent.0, EXTENT_BYTES)));
+    list.extend(call.division.blocks().into_iter().flat_map(|blocks| &blocks.extents).map(|extent| (extent.0, EXTENT_BYTES)));
     list
 }
 

@@ -11,7 +11,9 @@ use crate::kernel::passes::grid::{self, Places, Stage};
 use crate::kernel::passes::narrow;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Rounding, Statement, Type};
 use crate::machine::{Gpu, Machine, Unit};
-use crate::program::{Address, Blob, Bound, Call, DeviceConstant, DeviceKernel, DeviceMemory, Dispatch, HostReason, Origin, Slices};
+use crate::program::{
+    Address, Blob, Blocks, Bound, Call, DeviceConstant, DeviceKernel, DeviceMemory, Dispatch, Division, HostReason, Origin,
+};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -39,7 +41,7 @@ pub struct Dispatches<'a> {
 type Counted = (Stage, Option<Count>);
 
 /// Key of calls with equal stages: the number of the kernel, the integers, extents and slices of the call, and the places of overlapping operands.
-type Key = (usize, Vec<i64>, Vec<(usize, [i64; 2])>, Option<Slices>, Places);
+type Key = (usize, Vec<(usize, [i64; 2])>, Division, Places);
 
 impl<'a> Dispatches<'a> {
     /// Makes an empty collection. `None` if the machine is not a GPU.
@@ -67,7 +69,7 @@ impl<'a> Dispatches<'a> {
     /// Converts a call to dispatches, or returns the reason why the device cannot run it.
     pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Result<Vec<Work>, HostReason> {
         let places = self.mirror.together(kernel, call);
-        let key = (call.kernel, call.integers.clone(), call.extents.clone(), call.slices.clone(), places.clone());
+        let key = (call.kernel, call.extents.clone(), call.division.clone(), places.clone());
         let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call, places, &self.gpu)).clone()?;
         let arguments = slices::arguments(call);
         stages.into_iter().map(|stage| self.dispatch(stage, &arguments, call)).collect()
@@ -87,7 +89,8 @@ impl<'a> Dispatches<'a> {
             Some(Operand { memory, start, end, is_written: kernel.writes(buffer), begins: kernel.clamps(buffer) })
         };
         let operands: Vec<Operand> = params.iter().zip(&pointers).map(operand).collect::<Option<_>>().ok_or(HostReason::Range)?;
-        let touches = operands.iter().zip(&pointers).map(|(operand, &pointer)| touch(operand, call.slices.as_ref().zip(pointer))).collect();
+        let touches =
+            operands.iter().zip(&pointers).map(|(operand, &pointer)| touch(operand, call.division.blocks().zip(pointer))).collect();
         let (kernel, bindings) = self.bound(kernel, &operands)?;
         let counts = count.and_then(|count| self.counts.place(&count, arguments, self.mirror));
         let dispatch = Dispatch { kernel, bindings, counts, origin: call.origin.clone() };
@@ -159,12 +162,12 @@ impl<'a> Dispatches<'a> {
     }
 }
 
-/// Returns the bytes that an operand accesses. `slices` are the slices of its call and the position of the argument.
-fn touch(operand: &Operand, slices: Option<(&Slices, usize)>) -> Touch {
+/// Returns the bytes that an operand accesses. `blocks` are the blocks of its call and the position of the argument.
+fn touch(operand: &Operand, blocks: Option<(&Blocks, usize)>) -> Touch {
     let &Operand { memory, start, end, is_written, .. } = operand;
-    let stride = slices.and_then(|(slices, argument)| {
-        let stride = slices.strides.get(argument).copied().filter(|&stride| stride > 0)?;
-        (end - start <= slices.most * stride).then_some(stride)
+    let stride = blocks.and_then(|(blocks, argument)| {
+        let stride = blocks.strides.get(argument).copied().filter(|&stride| stride > 0)?;
+        (end - start <= blocks.most * stride).then_some(stride)
     });
     // Elements narrower than a word are written as whole words.
     Touch { memory, bytes: start - start % 4..end.next_multiple_of(4), stride, writes: is_written }
@@ -172,8 +175,8 @@ fn touch(operand: &Operand, slices: Option<(&Slices, usize)>) -> Touch {
 
 /// Makes the stages of a call: kernels with grids. The error is the reason why the device cannot run them.
 fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result<Vec<Counted>, HostReason> {
-    let mut kernel = match &call.slices {
-        Some(slices) => slices::in_one(kernel, slices).ok_or(HostReason::Slices)?,
+    let mut kernel = match call.division.blocks() {
+        Some(blocks) => slices::in_one(kernel, blocks).ok_or(HostReason::Slices)?,
         None => kernel.clone(),
     };
     let extents = slices::extent_arguments(call);
@@ -196,7 +199,7 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result
     }
     // The extents that count slices are only read, so they overlap no written operand.
     places.extend((places.len()..kernel.pointer_params().count()).map(|number| (number, 0)));
-    let mut stages = grid::stages(&kernel, &call.integers, &assumed, &places).ok_or(HostReason::Positions)?;
+    let mut stages = grid::stages(&kernel, &call.division.integers(), &assumed, &places).ok_or(HostReason::Positions)?;
     for Stage { kernel, pointers, counts } in &mut stages {
         let of_operand = |(number, pointer): (usize, &Option<usize>)| pointer.map_or((places.len() + number, 0), |pointer| places[pointer]);
         let own: Places = pointers.iter().enumerate().map(of_operand).collect();

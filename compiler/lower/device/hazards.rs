@@ -51,10 +51,10 @@ pub struct Work {
 impl Work {
     /// Makes the work of a dispatch. `call` is the call that the dispatch belongs to, if any.
     pub fn new(dispatch: Dispatch, accesses: Vec<Access>, touches: Vec<Touch>, call: Option<&Call>) -> Self {
-        let share = call.and_then(|call| call.slices.as_ref()).map(|slices| Share {
-            extents: slices.extents.iter().map(|(address, _)| *address).collect(),
-            block: slices.block,
-            after: slices.after_blocks_of,
+        let share = call.and_then(|call| call.division.blocks()).map(|blocks| Share {
+            extents: blocks.extents.iter().map(|(address, _)| *address).collect(),
+            block: blocks.block,
+            after: blocks.after,
         });
         Self { dispatch, accesses, touches, share }
     }
@@ -110,17 +110,18 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Origin, Slices};
+    use crate::program::{Blocks, Division, Origin};
 
     const AREA: DeviceMemory = DeviceMemory::Area;
 
     /// Makes a dispatch that reads one range and writes another one. Bound ranges start at multiples of 256.
-    fn work(read: [u64; 2], written: [u64; 2], slices: Option<Slices>) -> Work {
+    fn work(read: [u64; 2], written: [u64; 2], blocks: Option<Blocks>) -> Work {
         let bound = |[start, end]: [u64; 2]| Bound { memory: AREA, offset: start - start % 256, bytes: end - (start - start % 256) };
-        let stride = slices.as_ref().map(|_| 4);
+        let stride = blocks.as_ref().map(|_| 4);
         let touch = |[start, end]: [u64; 2], writes| Touch { memory: AREA, bytes: start..end, stride, writes };
         let dispatch = Dispatch { kernel: 0, bindings: vec![bound(read), bound(written)], counts: None, origin: Origin::default() };
-        let call = Call { kernel: 0, arguments: vec![], integers: vec![], extents: vec![], slices, parts: None, origin: Origin::default() };
+        let division = blocks.map_or(Division::Whole, Division::Blocks);
+        let call = Call { kernel: 0, arguments: vec![], extents: vec![], division, origin: Origin::default() };
         Work::new(dispatch, vec![Access::Reads, Access::Writes], vec![touch(read, false), touch(written, true)], Some(&call))
     }
 
@@ -146,19 +147,19 @@ mod tests {
 
     #[test]
     fn blocks_and_what_they_leave_do_not_wait() {
-        let slices = |block, after_blocks_of, extent| {
+        let blocks = |block, after, extent| {
             let extents = vec![(Address::Scratch(extent), [0, 20])];
-            Some(Slices { extents, most: 20, block, after_blocks_of, strides: vec![4, 4] })
+            Some(Blocks { extents, most: 20, block, after, strides: vec![4, 4], ranges: None })
         };
-        let of = |slices| work([0, 80], [1024, 1104], slices);
-        assert!(!waits(of(slices(8, None, 0)), of(slices(1, Some(8), 0))));
-        assert!(!waits(of(slices(2, Some(8), 0)), of(slices(8, None, 0))));
-        assert!(!waits(of(slices(2, Some(8), 0)), of(slices(1, Some(2), 0))));
-        assert!(!waits(of(slices(8, None, 0)), of(slices(1, Some(2), 0))), "the pairs are between them");
-        assert!(waits(of(slices(2, None, 0)), of(slices(1, Some(8), 0))), "blocks of another size");
-        assert!(waits(of(slices(3, Some(8), 0)), of(slices(1, Some(3), 0))), "blocks that do not begin at their multiples");
-        assert!(waits(of(slices(8, None, 0)), of(slices(1, Some(8), 8))), "of another number");
-        assert!(waits(of(slices(8, None, 0)), of(slices(8, None, 0))), "the same slices");
-        assert!(waits(of(slices(8, None, 0)), of(None)), "all slices");
+        let of = |blocks| work([0, 80], [1024, 1104], blocks);
+        assert!(!waits(of(blocks(8, None, 0)), of(blocks(1, Some(8), 0))));
+        assert!(!waits(of(blocks(2, Some(8), 0)), of(blocks(8, None, 0))));
+        assert!(!waits(of(blocks(2, Some(8), 0)), of(blocks(1, Some(2), 0))));
+        assert!(!waits(of(blocks(8, None, 0)), of(blocks(1, Some(2), 0))), "the pairs are between them");
+        assert!(waits(of(blocks(2, None, 0)), of(blocks(1, Some(8), 0))), "blocks of another size");
+        assert!(waits(of(blocks(3, Some(8), 0)), of(blocks(1, Some(3), 0))), "blocks that do not begin at their multiples");
+        assert!(waits(of(blocks(8, None, 0)), of(blocks(1, Some(8), 8))), "of another number");
+        assert!(waits(of(blocks(8, None, 0)), of(blocks(8, None, 0))), "the same slices");
+        assert!(waits(of(blocks(8, None, 0)), of(None)), "all slices");
     }
 }

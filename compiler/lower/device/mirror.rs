@@ -86,7 +86,7 @@ impl Mirror {
             let (reads, writes) = (kernel.reads(buffer), kernel.writes(buffer));
             list.push(Touched { bytes: place..place + bytes, reads, writes, is_extent: is_extent(argument) });
         }
-        let extents = call.slices.iter().flat_map(|slices| &slices.extents).filter_map(|extent| self.place(extent.0));
+        let extents = call.division.blocks().into_iter().flat_map(|blocks| &blocks.extents).filter_map(|extent| self.place(extent.0));
         list.extend(extents.map(|place| Touched { bytes: place..place + 8, reads: true, writes: false, is_extent: true }));
         list
     }

@@ -3,7 +3,7 @@
 //! The kernel takes the arguments of the call, then the extents. Their product is the number of slices.
 
 use crate::kernel::{BinaryOp, Buffer, BufferData, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
-use crate::program::{Address, Call, Slices};
+use crate::program::{Address, Blocks, Call};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
@@ -20,43 +20,43 @@ pub fn extent_arguments(call: &Call) -> Vec<(usize, [i64; 2])> {
 }
 
 fn extents(call: &Call) -> impl Iterator<Item = (Address, [i64; 2])> + '_ {
-    call.slices.iter().flat_map(|slices| slices.extents.iter().copied())
+    call.division.blocks().into_iter().flat_map(|blocks| blocks.extents.iter().copied())
 }
 
 /// Makes a kernel for all slices from a kernel for one block. `None` if the kernel clamps indices to its slice, or if a stride is not a multiple of the
 /// element size.
-pub fn in_one(kernel: &Kernel, slices: &Slices) -> Option<Kernel> {
+pub fn in_one(kernel: &Kernel, blocks: &Blocks) -> Option<Kernel> {
     let mut kernel = kernel.clone();
     let mut strides = FxHashMap::default();
     let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
-    for (argument, &buffer) in params.iter().enumerate().filter(|(argument, _)| slices.strides[*argument] > 0) {
-        let (lane, stride) = (u64::from(kernel.buffer(buffer).lane.bytes()), slices.strides[argument]);
+    for (argument, &buffer) in params.iter().enumerate().filter(|(argument, _)| blocks.strides[*argument] > 0) {
+        let (lane, stride) = (u64::from(kernel.buffer(buffer).lane.bytes()), blocks.strides[argument]);
         if !stride.is_multiple_of(lane) || kernel.clamps(buffer) {
             return None;
         }
-        kernel.buffers[buffer.index()].elements += slices.last_block(argument) / lane;
+        kernel.buffers[buffer.index()].elements += blocks.last_block(argument) / lane;
         strides.insert(buffer, (stride / lane) as i64);
     }
     let body = std::mem::take(&mut kernel.body.statements);
     let mut writer = Writer { types: std::mem::take(&mut kernel.types), statements: vec![] };
     let (mut count, zero) = (writer.number(1), writer.number(0));
-    for number in 0..slices.extents.len() {
+    for number in 0..blocks.extents.len() {
         let buffer = Buffer::new(kernel.buffers.len());
         let name = format!("extent{number}");
         kernel.buffers.push(BufferData::new(name, BufferKind::Input, Lane::I64, 1, 8));
         let extent = writer.push(Type::INDEX, Inst::Load { buffer, index: zero, offset: 0, active: 1, mask: None });
         count = writer.binary(BinaryOp::Mul, count, extent);
     }
-    let (first, left) = match slices.after_blocks_of {
+    let (first, left) = match blocks.after {
         Some(size) => {
             let left = writer.binary_with(BinaryOp::UnsignedRem, count, size);
             (Some(writer.binary(BinaryOp::Sub, count, left)), left)
         }
         None => (None, count),
     };
-    let end = if slices.block == 1 { left } else { writer.binary_with(BinaryOp::UnsignedDiv, left, slices.block) };
+    let end = if blocks.block == 1 { left } else { writer.binary_with(BinaryOp::UnsignedDiv, left, blocks.block) };
     let before = std::mem::take(&mut writer.statements);
-    let round = writer.round(body, slices.block, first, &strides);
+    let round = writer.round(body, blocks.block, first, &strides);
     writer.statements = before;
     writer
         .statements
@@ -156,8 +156,8 @@ mod tests {
         let kernel = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let address = |offset| (Address::Scratch(offset), [0, 6]);
         let extents_of = vec![address(0), address(8)];
-        let slices = Slices { extents: extents_of, most: 6, block, after_blocks_of: after, strides: vec![1, 1] };
-        let whole = in_one(&kernel, &slices).expect("a kernel");
+        let blocks = Blocks { extents: extents_of, most: 6, block, after, strides: vec![1, 1], ranges: None };
+        let whole = in_one(&kernel, &blocks).expect("a kernel");
         assert_eq!(verify(&whole), Ok(()), "{whole}");
         let mut buffers = vec![vec![10, 20, 30, 40, 50, 60], vec![0; 6]];
         buffers.extend(extents.map(|extent| extent.to_le_bytes().to_vec()));
@@ -185,15 +185,15 @@ mod tests {
             )
         };
         let extents = vec![(Address::Scratch(0), [0, 3])];
-        let slices = Slices { extents, most: 3, block: 1, after_blocks_of: None, strides: vec![16, 16] };
+        let blocks = Blocks { extents, most: 3, block: 1, after: None, strides: vec![16, 16], ranges: None };
         let kernel = parse_kernel(&text(" proven")).unwrap_or_else(|error| panic!("{error}"));
-        let whole = in_one(&kernel, &slices).expect("a kernel");
+        let whole = in_one(&kernel, &blocks).expect("a kernel");
         let numbers: Vec<u8> = (0..12i32).flat_map(i32::to_le_bytes).collect();
         let mut buffers = vec![numbers, vec![0; 48], 3i64.to_le_bytes().to_vec()];
         assert_eq!(interpret(&whole, &mut buffers, &[]), Ok(0), "{whole}");
         let last: Vec<u8> = buffers[1].chunks(16).map(|row| row[0]).collect();
         assert_eq!(last, [3, 7, 11]);
         let kernel = parse_kernel(&text(" clamp")).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(in_one(&kernel, &slices), None);
+        assert_eq!(in_one(&kernel, &blocks), None);
     }
 }

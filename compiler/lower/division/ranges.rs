@@ -10,7 +10,7 @@ use super::touch::{Touch, are_disjoint};
 use crate::kernel::footprint::{Touched, footprint};
 use crate::kernel::{BufferKind, Kernel};
 use crate::lower::options::Options;
-use crate::program::{Address, Call, Parallel, Parts, Step, Tasks};
+use crate::program::{Address, Call, Division, Parallel, Ranges, Step, Tasks};
 use crate::schedule::Threads;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -42,9 +42,7 @@ struct Joining<'k> {
 /// A call that may be divided.
 struct Member<'c> {
     call: &'c Call,
-    parts: &'c Parts,
-    /// The number of rounds that ranges divide.
-    extent: u64,
+    ranges: &'c Ranges,
 }
 
 /// Memories that never overlap. Callers must ensure this for their buffers.
@@ -79,7 +77,7 @@ impl Joining<'_> {
     fn finish(&mut self, run: Vec<Step>, steps: &mut Vec<Step>) {
         match self.rounds(&run) {
             Some(rounds) if run.len() > 1 => {
-                let most = members(&run).unwrap_or_default().iter().map(|member| member.parts.most).min().unwrap_or(1);
+                let most = members(&run).unwrap_or_default().iter().map(|member| member.ranges.most).min().unwrap_or(1);
                 let tasks = Tasks::Ranges { rounds, most: most.min(self.threads.count) };
                 steps.push(Step::Parallel(Parallel { calls: run, tasks }));
             }
@@ -90,8 +88,8 @@ impl Joining<'_> {
     /// Returns the common rounds of a run: the greatest common divisor of its calls' rounds. `None` if the calls cannot run together.
     fn rounds(&mut self, run: &[Step]) -> Option<u64> {
         let members = members(run)?;
-        let rounds = members.iter().map(|member| member.extent).reduce(greatest_common_divisor)?;
-        let most = members.iter().map(|member| member.parts.most).min()?.min(self.threads.count);
+        let rounds = members.iter().map(|member| member.ranges.rounds).reduce(greatest_common_divisor)?;
+        let most = members.iter().map(|member| member.ranges.most).min()?.min(self.threads.count);
         let alone = members.len() == 1;
         let fits = alone || self.is_even(&members, rounds) && (2..=most).all(|count| self.are_apart(&members, rounds, count));
         (fits && most > 1).then_some(rounds)
@@ -103,7 +101,7 @@ impl Joining<'_> {
         let threads = u64::from(self.threads.count);
         let whole = |extent: u64| extent.div_ceil(threads) * threads;
         let even = |member: &Member<'_>| {
-            let (together, alone) = (whole(rounds) * member.extent, whole(member.extent) * rounds);
+            let (together, alone) = (whole(rounds) * member.ranges.rounds, whole(member.ranges.rounds) * rounds);
             100 * u128::from(together) <= u128::from(100 + UNEVEN) * u128::from(alone)
         };
         self.threads.least_instructions == 0 || members.iter().all(even)
@@ -124,7 +122,7 @@ impl Joining<'_> {
     /// Returns the bytes that a range of a call accesses. `None` if an address or an index is not known.
     fn touched(&mut self, member: &Member<'_>, rounds: u64, (number, count): (u32, u32)) -> Option<Vec<Touch<Memory>>> {
         let (call, kernel) = (member.call, self.kernels.get(member.call.kernel)?);
-        let bound = |number: u32| i64::try_from(u64::from(number) * rounds / u64::from(count) * (member.extent / rounds)).ok();
+        let bound = |number: u32| i64::try_from(u64::from(number) * rounds / u64::from(count) * (member.ranges.rounds / rounds)).ok();
         let range = [bound(number)?, bound(number + 1)?];
         let touched = self.known.entry((call.kernel, range)).or_insert_with(|| Rc::new(footprint(kernel, &range))).clone();
         let mut all = Vec::new();
@@ -133,14 +131,14 @@ impl Joining<'_> {
             if matches!(address, Address::Constant(..)) {
                 continue;
             }
-            let most = *member.parts.bytes.get(argument)?;
+            let most = *member.ranges.bytes.get(argument)?;
             let mut add = |address: Address, bytes: Range<u64>, writes: bool| {
                 let (memory, start) = place(address)?;
                 all.push(Touch { memory, bytes: start + bytes.start.min(most)..start + bytes.end.min(most), stride: None, writes });
                 Some(())
             };
             if data.kind == BufferKind::Scratch {
-                add(working(member.parts, argument, number).unwrap_or(address), 0..most, true)?;
+                add(private(member.ranges, argument, number).unwrap_or(address), 0..most, true)?;
                 continue;
             }
             let size = u64::from(data.lane.bytes());
@@ -159,15 +157,15 @@ fn members(run: &[Step]) -> Option<Vec<Member<'_>>> {
 
 fn member(step: &Step) -> Option<Member<'_>> {
     let Step::Call(call) = step else { return None };
-    let extent = u64::try_from(*call.integers.last()?).ok().filter(|&extent| extent > 0)?;
-    (call.slices.is_none() && call.extents.is_empty()).then_some(Member { call, parts: call.parts.as_ref()?, extent })
+    let Division::Ranges(ranges) = &call.division else { return None };
+    (ranges.most > 1 && ranges.rounds > 0 && call.extents.is_empty()).then_some(Member { call, ranges })
 }
 
-/// Returns the address of a range's working memory. `None` for the first range, which uses the call's own.
-fn working(parts: &Parts, argument: usize, number: u32) -> Option<Address> {
+/// Returns the address of a range's private memory. `None` for the first range, which uses the call's own.
+fn private(ranges: &Ranges, argument: usize, number: u32) -> Option<Address> {
     let further = u64::from(number.checked_sub(1)?);
-    let working = parts.working.iter().find(|working| working.argument == argument)?;
-    Some(working.second.plus(further * working.step))
+    let private = ranges.private.iter().find(|private| private.argument == argument)?;
+    Some(private.second.plus(further * private.step))
 }
 
 /// Returns the memory and the offset of an address. `None` for constants, moving places and addresses on a device.
@@ -195,7 +193,7 @@ mod tests {
     use crate::kernel::passes::parts::in_parts;
     use crate::kernel::text::parse_kernel;
     use crate::machine::MACHINES;
-    use crate::program::{Origin, Working};
+    use crate::program::{Origin, Private};
 
     /// Makes a kernel that writes a row of eight elements in each of `rows` rounds. Its input has `above` more rows, which each round reads as a window.
     fn rows(rows: u64, above: u64) -> Kernel {
@@ -218,14 +216,12 @@ mod tests {
         in_parts(&parse_kernel(&text).expect("a kernel"), false).expect("rounds that are apart").kernel
     }
 
-    fn call(kernel: usize, extent: i64, [from, to]: [u64; 2]) -> Step {
+    fn call(kernel: usize, rounds: u64, [from, to]: [u64; 2]) -> Step {
         Step::Call(Call {
             kernel,
             arguments: vec![Address::Scratch(from), Address::Scratch(to)],
-            integers: vec![0, extent],
             extents: vec![],
-            slices: None,
-            parts: Some(Parts { most: 64, working: vec![], bytes: vec![160; 2] }),
+            division: Division::Ranges(Ranges { rounds, most: 64, private: vec![], bytes: vec![160; 2] }),
             origin: Origin::default(),
         })
     }
@@ -264,8 +260,8 @@ mod tests {
         // The second range of the first call has its working memory where the first range of the second call writes.
         let mut first = call(0, 16, [0, 200]);
         let Step::Call(working) = &mut first else { unreachable!("a call") };
-        let second = Working { argument: 1, second: Address::Scratch(400), step: 128 };
-        working.parts = Some(Parts { most: 2, working: vec![second], bytes: vec![128; 2] });
+        let second = Private { argument: 1, second: Address::Scratch(400), step: 128 };
+        working.division = Division::Ranges(Ranges { rounds: 16, most: 2, private: vec![second], bytes: vec![128; 2] });
         let mut kernel = rows(16, 0);
         kernel.buffers[1].kind = BufferKind::Scratch;
         let mut steps = vec![first, call(1, 16, [600, 400])];
@@ -297,7 +293,7 @@ mod tests {
     fn other_steps_and_whole_calls_are_between_runs() {
         let mut whole = call(0, 16, [200, 400]);
         if let Step::Call(call) = &mut whole {
-            call.parts = None;
+            call.division = call.division.clone().undivided();
         }
         let then = vec![call(0, 16, [0, 200]), call(0, 16, [200, 400])];
         let branch = Step::If { condition: Address::Scratch(800), then, otherwise: vec![] };

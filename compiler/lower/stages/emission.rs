@@ -11,7 +11,7 @@ use crate::lower::pool::Pool;
 use crate::machine::OFFSET_ALIGNMENT;
 use crate::parallel;
 use crate::program::{
-    self, ALIGNMENT, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parallel, Parts, Slices, Step, Tasks, Working,
+    self, ALIGNMENT, Address, Blocks, Call, Division, External, ExternalTensor, MemoryMap, Origin, Parallel, Private, Ranges, Step, Tasks,
 };
 use crate::schedule::piece::{Piece, PieceSlices};
 use crate::schedule::{Argument, Unsupported};
@@ -120,7 +120,10 @@ impl<'s> Writer<'_, 's> {
                         let call = self.call(group, piece, &scratch, position);
                         match self.from.streams[position] {
                             None => steps.push(Step::Call(call)),
-                            Some(_) => self.in_stream(Call { parts: None, ..call }, position, &mut steps),
+                            Some(_) => {
+                                let division = call.division.undivided();
+                                self.in_stream(Call { division, ..call }, position, &mut steps);
+                            }
                         }
                     }
                 }
@@ -188,23 +191,29 @@ impl<'s> Writer<'_, 's> {
         }
         let bytes = lowered.kernel.pointer_params().map(|(_, data)| data.bytes()).collect();
         let kernel = self.pool.kernel(self.from.level, lowered.kernel, symbol);
-        let slices = slices.map(|slices| Slices {
-            extents: slices.extents.iter().map(|&extent| (self.from.addresses.of(self.pool, extent), self.interval(extent))).collect(),
-            most: slices.most,
-            block: slices.block,
-            after_blocks_of: slices.after_blocks_of,
-            strides: slices.strides,
-        });
         let working = |(argument, what): (usize, &Argument)| match what {
             Argument::Scratch(number) => Some((argument, *number)),
             _ => None,
         };
         let working: Vec<_> = lowered.arguments.iter().enumerate().filter_map(working).collect();
-        let most = extent.filter(|_| !scratch.is_on_device).map(|extent| extent.min(most_parts));
-        let parts = most.and_then(|most| self.ranges((most, bytes), &working, scratch, position));
-        let integers = extent.map_or(vec![], |extent| vec![0, extent as i64]);
+        let ranges = extent.map(|rounds| {
+            let most = if scratch.is_on_device { 1 } else { rounds.min(most_parts) };
+            let (most, private) = self.ranges(most, &working, scratch, position);
+            Ranges { rounds, most, private, bytes }
+        });
+        let division = match slices {
+            Some(slices) => Division::Blocks(self.blocks(slices, ranges)),
+            None => ranges.map_or(Division::Whole, Division::Ranges),
+        };
         let extents = lowered.arguments.iter().enumerate().filter_map(|(position, argument)| self.extent(position, argument)).collect();
-        Call { kernel, arguments, integers, extents, slices, parts, origin }
+        Call { kernel, arguments, extents, division, origin }
+    }
+
+    /// Places the extents of a piece's slices.
+    fn blocks(&mut self, slices: PieceSlices, ranges: Option<Ranges>) -> Blocks {
+        let PieceSlices { extents, most, block, after_blocks_of: after, strides } = slices;
+        let extents = extents.into_iter().map(|extent| (self.from.addresses.of(self.pool, extent), self.interval(extent))).collect();
+        Blocks { extents, most, block, after, strides, ranges }
     }
 
     /// Returns the address of working memory on a device: after the host's scratch memory, at an offset that can be bound.
@@ -228,27 +237,29 @@ impl<'s> Writer<'_, 's> {
         [interval.low, interval.high]
     }
 
-    /// Computes how a call can be divided into ranges: at most `most`, and as many as have working memory. `None` if fewer than two. `bytes` are the sizes
-    /// of its arguments. `working` has the positions of scratch arguments and the numbers of their buffers.
-    fn ranges(&self, (most, bytes): (u64, Vec<u64>), working: &[(usize, usize)], scratch: &Scratch, position: usize) -> Option<Parts> {
-        let (room, working) = match scratch.ranges {
+    /// Computes the number of ranges of a call, at most `most`, and as many as have scratch memory. Returns it with their memory. `working` has the
+    /// positions of scratch arguments and the numbers of their buffers.
+    fn ranges(&self, most: u64, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> (u32, Vec<Private>) {
+        let (room, private) = match scratch.ranges {
             0 | 1 => self.in_gap(working, scratch, position),
             planned => {
                 let of_argument = |&(argument, number): &(usize, usize)| {
                     let step = scratch.bytes[number].next_multiple_of(ALIGNMENT);
-                    Working { argument, second: self.from.addresses.of_scratch(position, number).plus(step), step }
+                    Private { argument, second: self.from.addresses.of_scratch(position, number).plus(step), step }
                 };
                 let planned = if working.is_empty() { MOST_RANGES } else { planned };
                 (planned, working.iter().map(of_argument).collect())
             }
         };
-        let most = room.min(MOST_RANGES).min(most) as u32;
-        (most > 1).then_some(Parts { most, working, bytes })
+        match room.min(MOST_RANGES).min(most) as u32 {
+            0 | 1 => (1, vec![]),
+            most => (most, private),
+        }
     }
 
-    /// Finds working memory for ranges in the largest gap of the scratch memory while the call runs, so that ranges cost no memory. Returns the number of
+    /// Finds scratch memory for ranges in the largest gap of the scratch memory while the call runs, so that ranges cost no memory. Returns the number of
     /// ranges and the places. Moving places leave no gaps.
-    fn in_gap(&self, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> (u64, Vec<Working>) {
+    fn in_gap(&self, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> (u64, Vec<Private>) {
         let moves = !self.from.addresses.moving.moving.is_empty();
         let gap = if moves { 0..0 } else { self.from.map.largest_gap(position) };
         let step = working.iter().map(|&(_, number)| scratch.bytes[number].next_multiple_of(ALIGNMENT)).sum();
@@ -256,7 +267,7 @@ impl<'s> Writer<'_, 's> {
         let mut second = gap.start;
         let mut places = Vec::new();
         for &(argument, number) in working {
-            places.push(Working { argument, second: Address::Scratch(second), step });
+            places.push(Private { argument, second: Address::Scratch(second), step });
             second += scratch.bytes[number].next_multiple_of(ALIGNMENT);
         }
         (room, places)
