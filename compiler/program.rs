@@ -30,7 +30,10 @@ pub use method::{Method, Port, PortExtent};
 pub use moving::{End, Member, Moving, MovingPlace, Size};
 pub use step::{External, ExternalTensor, Step};
 pub use storage::{ALIGNMENT, Blob, Copied, RECORD_BYTES, Variable};
-pub use walk::{Visit, Walk, calls, calls_in_streams, calls_together, change_addresses, change_calls, externals, regions, walk};
+pub use walk::{
+    Visit, Walk, calls, calls_in_streams, calls_of_sides, calls_together, change_addresses, change_calls, change_steps, externals, regions,
+    walk,
+};
 
 use crate::kernel::Kernel;
 use crate::machine::Machine;

@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::kernel::BufferKind;
-use crate::program::{ALIGNMENT, Address, Call, Division, Method, Parallel, Program, Step, Tasks, Visit, externals, walk};
+use crate::program::{ALIGNMENT, Address, Call, Division, Method, Parallel, Program, Step, Tasks, Visit, calls_of_sides, externals, walk};
 
 /// Maximum nesting depth of steps.
 const DEEPEST: usize = 200;
@@ -54,21 +54,6 @@ fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
         })?;
     }
     Ok(())
-}
-
-/// Lists the kernel calls in steps, each with `true` if it runs inside a region of a device.
-fn calls_of_sides(steps: &[Step]) -> Vec<(&Call, bool)> {
-    let (mut calls, mut open) = (Vec::new(), Vec::new());
-    for visit in walk(steps) {
-        match visit {
-            Visit::Call(call) => calls.push((call, open.contains(&true))),
-            Visit::Region(_) => open.push(true),
-            Visit::If(_) | Visit::While | Visit::Parallel(_) => open.push(false),
-            Visit::End => drop(open.pop()),
-            Visit::External(_) | Visit::Else | Visit::Do(_) => {}
-        }
-    }
-    calls
 }
 
 /// Checks that every dynamic extent of a port has a cell, and that cells of input extents are writable.

@@ -41,6 +41,24 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// Returns both lists of steps of a branch or a loop, in order. `None` for other steps.
+    pub fn arms(&self) -> Option<[&[Step]; 2]> {
+        match self {
+            Self::If { then: first, otherwise: second, .. } | Self::While { head: first, body: second, .. } => Some([first, second]),
+            _ => None,
+        }
+    }
+
+    /// Returns both lists of steps of a branch or a loop for changes, in order. `None` for other steps.
+    pub fn arms_mut(&mut self) -> Option<[&mut Vec<Step>; 2]> {
+        match self {
+            Self::If { then: first, otherwise: second, .. } | Self::While { head: first, body: second, .. } => Some([first, second]),
+            _ => None,
+        }
+    }
+}
+
 /// A call of a function of the application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct External {

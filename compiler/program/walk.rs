@@ -67,46 +67,61 @@ pub fn regions(steps: &[Step]) -> Vec<usize> {
     walk(steps).filter_map(region).collect()
 }
 
-/// Changes every kernel call in steps.
-pub fn change_calls(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
+/// Returns the kernel calls in steps, each with `true` if it is inside a region of the device.
+pub fn calls_of_sides(steps: &[Step]) -> Vec<(&Call, bool)> {
+    let (mut calls, mut open) = (Vec::new(), Vec::new());
+    for visit in walk(steps) {
+        match visit {
+            Visit::Call(call) => calls.push((call, open.contains(&true))),
+            Visit::Region(_) => open.push(true),
+            Visit::If(_) | Visit::While | Visit::Parallel(_) => open.push(false),
+            Visit::End => drop(open.pop()),
+            Visit::External(_) | Visit::Else | Visit::Do(_) => {}
+        }
+    }
+    calls
+}
+
+/// Changes all steps, each before the steps inside it.
+pub fn change_steps(steps: &mut [Step], change: &mut impl FnMut(&mut Step)) {
     for step in steps {
+        change(step);
         match step {
-            Step::Call(call) => change(call),
-            Step::External(_) => {}
-            Step::Region { otherwise: inner, .. } | Step::Parallel(Parallel { calls: inner, .. }) => change_calls(inner, change),
-            Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
-                change_calls(first, change);
-                change_calls(second, change);
-            }
+            Step::Call(_) | Step::External(_) => {}
+            Step::Region { otherwise: inner, .. } | Step::Parallel(Parallel { calls: inner, .. }) => change_steps(inner, change),
+            Step::If { .. } | Step::While { .. } => step.arms_mut().into_iter().flatten().for_each(|arm| change_steps(arm, change)),
         }
     }
 }
 
+/// Changes every kernel call in steps.
+pub fn change_calls(steps: &mut [Step], change: &mut impl FnMut(&mut Call)) {
+    change_steps(steps, &mut |step| {
+        if let Step::Call(call) = step {
+            change(call)
+        }
+    });
+}
+
 /// Changes every address in steps, except constants that functions of the application receive by number.
 pub fn change_addresses(steps: &mut [Step], change: &mut impl FnMut(&mut Address)) {
-    for step in steps {
-        match step {
-            Step::Call(call) => {
-                call.arguments.iter_mut().for_each(&mut *change);
-                if let Division::Blocks(blocks) = &mut call.division {
-                    blocks.extents.iter_mut().for_each(|extent| change(&mut extent.0));
-                }
-                call.division.ranges_mut().into_iter().flat_map(|ranges| &mut ranges.private).for_each(|own| change(&mut own.second));
-                call.origin.results.iter_mut().for_each(|written| change(&mut written.address));
+    change_steps(steps, &mut |step| match step {
+        Step::Call(call) => {
+            call.arguments.iter_mut().for_each(&mut *change);
+            if let Division::Blocks(blocks) = &mut call.division {
+                blocks.extents.iter_mut().for_each(|extent| change(&mut extent.0));
             }
-            Step::External(external) => {
-                for tensor in external.inputs.iter_mut().chain(&mut external.outputs) {
-                    [&mut tensor.address, &mut tensor.scale, &mut tensor.zero_point].into_iter().for_each(&mut *change);
-                }
-            }
-            Step::Region { otherwise: inner, .. } | Step::Parallel(Parallel { calls: inner, .. }) => change_addresses(inner, change),
-            Step::If { condition, then: first, otherwise: second } | Step::While { head: first, condition, body: second } => {
-                change(condition);
-                change_addresses(first, change);
-                change_addresses(second, change);
+            call.division.ranges_mut().into_iter().flat_map(|ranges| &mut ranges.private).for_each(|own| change(&mut own.second));
+            call.origin.results.iter_mut().for_each(|written| change(&mut written.address));
+        }
+        Step::External(external) => {
+            for tensor in external.inputs.iter_mut().chain(&mut external.outputs) {
+                [&mut tensor.address, &mut tensor.scale, &mut tensor.zero_point].into_iter().for_each(&mut *change);
             }
         }
-    }
+        Step::If { condition, .. } | Step::While { condition, .. } => change(condition),
+        Step::Region { .. } | Step::Parallel(_) => {}
+    });
 }
 
 /// Iterator of [`walk`].

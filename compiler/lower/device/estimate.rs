@@ -5,7 +5,7 @@
 
 use crate::kernel::{Kernel, Lane};
 use crate::machine::{DotProduct, Gpu, Machine, Unit};
-use crate::program::{Call, Device, DeviceRegion, Estimate, Method, Step, calls};
+use crate::program::{Call, Device, DeviceRegion, Estimate, Method, calls_of_sides};
 
 /// Nanoseconds of a dispatch: its start, and the wait for its writes.
 const DISPATCH: u64 = 6_000;
@@ -60,7 +60,8 @@ pub(in crate::lower) fn estimate<'a>(
     let mut device_ns = dispatches(device);
     let mut host_ns = Vec::new();
     for (number, (machine, methods, kernels)) in levels.enumerate() {
-        let moved: Vec<&Call> = methods.iter().flat_map(|method| substitutes(&method.steps)).flat_map(calls).collect();
+        let all = methods.iter().flat_map(|method| calls_of_sides(&method.steps));
+        let moved: Vec<&Call> = all.filter_map(|(call, is_in_region)| is_in_region.then_some(call)).collect();
         let products = |rate: &dyn Fn(Factor) -> u64, call: &&Call| call.origin.multiply_accumulates / rate(factor(&kernels[call.kernel]));
         let on_host = |call: &&Call| products(&|factor| host_rate(machine, factor), call).max(call.origin.bytes / COPIED);
         host_ns.push(sum(moved.iter().map(on_host)));
@@ -90,20 +91,4 @@ fn factor(kernel: &Kernel) -> Factor {
         Some((_, data)) if data.lane == Lane::I8 => Factor::Integers,
         _ => Factor::Floats,
     }
-}
-
-/// Returns the lists of steps that regions replace.
-fn substitutes(steps: &[Step]) -> Vec<&[Step]> {
-    let mut found = vec![];
-    for step in steps {
-        match step {
-            Step::Region { otherwise, .. } => found.push(&otherwise[..]),
-            Step::If { then: a, otherwise: b, .. } | Step::While { head: a, body: b, .. } => {
-                found.extend(substitutes(a));
-                found.extend(substitutes(b));
-            }
-            _ => {}
-        }
-    }
-    found
 }

@@ -5,7 +5,7 @@ use super::close_up::CloseUp;
 use crate::kernel::Kernel;
 use crate::lower::lowered::Peak;
 use crate::lower::stages::written::LoweredMethod;
-use crate::program::{Device, Method, Step, Visit, calls, change_calls, walk};
+use crate::program::{Device, Method, Step, calls, calls_of_sides, change_calls, change_steps};
 
 /// Removes the steps, kernels and scratch memory that the host never uses. `kernels` are the kernels of each CPU level.
 pub(in crate::lower) fn lighten(device: &mut Device, kernels: &mut [Vec<Kernel>], methods: &mut [LoweredMethod]) {
@@ -13,14 +13,18 @@ pub(in crate::lower) fn lighten(device: &mut Device, kernels: &mut [Vec<Kernel>]
     for (number, LoweredMethod { levels, plan, live, peak, .. }) in methods.iter_mut().enumerate() {
         let levels = &mut levels[..kernels.len()];
         let Some(first) = levels.first() else { continue };
-        let runs = runs_on_host(&first.steps);
+        let runs: Vec<bool> = calls_of_sides(&first.steps).into_iter().map(|(_, is_in_region)| !is_in_region).collect();
         for call in device.host_calls.iter_mut().filter(|call| call.method == number) {
             call.call = runs[..call.call].iter().filter(|runs| **runs).count();
         }
         retain(live, &runs);
         for level in levels.iter_mut() {
             retain(&mut level.memory_map.calls, &runs);
-            drop_substitutes(&mut level.steps);
+            change_steps(&mut level.steps, &mut |step| {
+                if let Step::Region { otherwise, .. } = step {
+                    otherwise.clear();
+                }
+            });
         }
         let close_up = CloseUp::new(levels, kernels, &device.regions);
         close_up.methods(levels, &mut device.regions);
@@ -36,39 +40,10 @@ pub(in crate::lower) fn lighten(device: &mut Device, kernels: &mut [Vec<Kernel>]
     }
 }
 
-/// Returns, for each call, `true` if it runs on the host.
-fn runs_on_host(steps: &[Step]) -> Vec<bool> {
-    let (mut open, mut runs) = (Vec::new(), Vec::new());
-    for visit in walk(steps) {
-        match visit {
-            Visit::Call(_) => runs.push(!open.contains(&true)),
-            Visit::Region(_) => open.push(true),
-            Visit::If(_) | Visit::While | Visit::Parallel(_) => open.push(false),
-            Visit::End => drop(open.pop()),
-            Visit::External(_) | Visit::Else | Visit::Do(_) => {}
-        }
-    }
-    runs
-}
-
 /// Keeps the entries of a list whose flag in `are` is not `false`.
 fn retain<T>(list: &mut Vec<T>, are: &[bool]) {
     let mut are = are.iter();
     list.retain(|_| are.next() != Some(&false));
-}
-
-/// Removes the steps that regions replace.
-fn drop_substitutes(steps: &mut [Step]) {
-    for step in steps {
-        match step {
-            Step::Region { otherwise, .. } => otherwise.clear(),
-            Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
-                drop_substitutes(first);
-                drop_substitutes(second);
-            }
-            Step::Call(_) | Step::External(_) | Step::Parallel(_) => {}
-        }
-    }
 }
 
 /// Removes the kernels that no step calls, and renumbers the calls.

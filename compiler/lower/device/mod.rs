@@ -145,16 +145,8 @@ fn apply(cuts: &[Cut], steps: &mut Vec<Step>) {
     for cut in cuts.iter().rev() {
         let mut list = &mut *steps;
         for &(number, second) in &cut.path {
-            list = match &mut list[number] {
-                Step::If { then: a, otherwise: b, .. } | Step::While { head: a, body: b, .. } => {
-                    if second {
-                        b
-                    } else {
-                        a
-                    }
-                }
-                _ => unreachable!("the path of a cut leads through branches and loops"),
-            };
+            let [first, last] = list[number].arms_mut().expect("the path of a cut leads through branches and loops");
+            list = if second { last } else { first };
         }
         let otherwise = list.drain(cut.steps.clone()).collect();
         list.insert(cut.steps.start, Step::Region { region: cut.region, otherwise });

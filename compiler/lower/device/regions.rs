@@ -114,7 +114,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
 
     /// Decides which calls run on the device: the marked ones and the ones between two marked ones, if their kernels allow it.
     pub fn decide(mut self) -> Decided {
-        self.bridge(self.sides.device);
+        self.bridge();
         self.settle();
         let device = self.touched_by_device();
         Decided { reasons: self.found.into_iter().map(Result::err).collect(), host: self.host_reads, device }
@@ -148,34 +148,27 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     }
 
     /// Moves unmarked calls between two marked ones to the device, if their kernels are parallel there. So their operands need no copies.
-    fn bridge(&mut self, steps: &[Step]) {
-        let mut between: Option<Vec<(usize, Vec<Work>)>> = None;
-        for step in steps {
-            match step {
-                Step::Call(call) => {
-                    let number = self.call;
-                    self.call += 1;
-                    if self.sides.marks.get(number) == Some(&true) {
-                        for (number, dispatches) in between.replace(vec![]).into_iter().flatten() {
-                            self.found[number] = Ok(dispatches);
-                        }
-                    } else if let Some(mut list) = between.take() {
-                        match self.follower(call) {
-                            Ok(dispatches) => {
-                                list.push((number, dispatches));
-                                between = Some(list);
-                            }
-                            Err(reason) => self.found[number] = Err(reason),
-                        }
+    fn bridge(&mut self) {
+        let (mut number, mut between): (usize, Option<Vec<(usize, Vec<Work>)>>) = (0, None);
+        for visit in walk(self.sides.device) {
+            let Visit::Call(call) = visit else {
+                between = None;
+                continue;
+            };
+            if self.sides.marks.get(number) == Some(&true) {
+                for (number, dispatches) in between.replace(vec![]).into_iter().flatten() {
+                    self.found[number] = Ok(dispatches);
+                }
+            } else if let Some(mut list) = between.take() {
+                match self.follower(call) {
+                    Ok(dispatches) => {
+                        list.push((number, dispatches));
+                        between = Some(list);
                     }
+                    Err(reason) => self.found[number] = Err(reason),
                 }
-                Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } => {
-                    self.bridge(first);
-                    self.bridge(second);
-                    between = None;
-                }
-                Step::External(_) | Step::Parallel(_) | Step::Region { .. } => between = None,
             }
+            number += 1;
         }
     }
 
@@ -262,18 +255,18 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
                 let written = external.outputs.iter().filter_map(|tensor| self.range(tensor.address, tensor.bytes)).collect();
                 self.written_by_host(&written, there);
             }
-            (Step::If { then: a, otherwise: b, .. }, Step::If { then: c, otherwise: d, .. })
-            | (Step::While { head: a, body: b, .. }, Step::While { head: c, body: d, .. }) => {
-                for (second, device, host) in [(false, a, c), (true, b, d)] {
-                    self.path.push((number, second));
-                    self.list(device, host);
-                    self.path.pop();
+            _ => {
+                match device.arms().zip(host.arms()) {
+                    Some((device, host)) => {
+                        for (second, (device, host)) in [false, true].into_iter().zip(device.into_iter().zip(host)) {
+                            self.path.push((number, second));
+                            self.list(device, host);
+                            self.path.pop();
+                        }
+                    }
+                    None => self.held.clone_from(&self.lasting),
                 }
                 there.clone_from(self.residents);
-            }
-            _ => {
-                there.clone_from(self.residents);
-                self.held.clone_from(&self.lasting);
             }
         }
     }

@@ -59,10 +59,7 @@ impl Joining<'_> {
     fn list(&mut self, steps: &mut Vec<Step>) {
         let mut run: Vec<Step> = Vec::new();
         for mut step in std::mem::take(steps) {
-            if let Step::If { then: first, otherwise: second, .. } | Step::While { head: first, body: second, .. } = &mut step {
-                self.list(first);
-                self.list(second);
-            }
+            step.arms_mut().into_iter().flatten().for_each(|arm| self.list(arm));
             run.push(step);
             if self.rounds(&run).is_none()
                 && let Some(last) = run.pop()
