@@ -5,7 +5,7 @@ mod support;
 use modelc::ir::text::parse_module;
 use modelc::ir::{ElementType, Module, Tensor, verify};
 use modelc::jit::Jit;
-use modelc::kernel::footprint::footprint;
+use modelc::kernel::dependence::footprint::footprint;
 use modelc::lower::{Options, Threads};
 use modelc::machine::machine;
 use modelc::program::{Call, Step, calls, calls_in_streams, calls_together};

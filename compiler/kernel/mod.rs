@@ -7,8 +7,8 @@
 pub mod builder;
 pub mod cost;
 pub mod data;
+pub mod dependence;
 pub mod equal;
-pub mod footprint;
 pub mod indices;
 pub mod instructions;
 pub mod interpret;

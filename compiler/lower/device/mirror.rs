@@ -1,7 +1,7 @@
 //! The area of the device, a mirror of the host's memory without constants. Scratch memory has the same offsets as on the host, so one plan is valid for
 //! both.
 
-use crate::kernel::passes::grid::{self, Places};
+use crate::kernel::dependence::{Places, apart};
 use crate::kernel::{Buffer, BufferData, BufferKind, Kernel};
 use crate::machine::OFFSET_ALIGNMENT;
 use crate::program::{Address, Call, Method, calls, most_of_each};
@@ -94,7 +94,7 @@ impl Mirror {
     /// Returns the places of a call's operands, with a common origin for outputs that overlap. Other operands have separate places: the kernel does not
     /// write inputs, and working memory overlaps nothing.
     pub fn together(&self, kernel: &Kernel, call: &Call) -> Places {
-        let mut places = grid::apart(call.arguments.len());
+        let mut places = apart(call.arguments.len());
         let mut ranges: Vec<(u64, usize, u64)> = Vec::new();
         for (number, ((_, data), address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
             if let (BufferKind::Output, Some(start)) = (data.kind, self.place(*address)) {

@@ -5,6 +5,7 @@ use super::passes::{Keeper, Passes};
 use crate::fuse::{Fusions, Node, group, unroll};
 use crate::ir::builder::FunctionBuilder;
 use crate::ir::{ElementType, ExpressionBuilder, Module, Reduction, ScalarOp, TensorType, Type, Value, verify};
+use crate::kernel::dependence::apart;
 use crate::kernel::intervals::Assumed;
 use crate::kernel::passes::grid;
 use crate::machine::{GPUS, MACHINES, Machine};
@@ -137,7 +138,7 @@ fn rows_that_run_at_the_same_time_keep_rows_of_their_own() {
         check_for(machine, build, |schedule, _| {
             assert_eq!(schedule.requirements().scratch, [4 * elements]);
             let kernel = schedule.kernels(&[]).expect("floats").remove(0).kernel;
-            let places = grid::apart(kernel.pointer_params().count());
+            let places = apart(kernel.pointer_params().count());
             let stages = grid::stages(&kernel, &[], &Assumed::default(), &places).expect("few positions");
             assert_eq!(stages.iter().map(|stage| stage.kernel.grid.map(|grid| grid.positions)).collect::<Vec<_>>(), [Some(positions)]);
         });

@@ -1,10 +1,10 @@
 //! Writes the code of one position. Divisions of its number give its rounds.
 
 use super::WORKGROUP;
-use super::accesses::Loops;
 use super::tree::{Item, Tree, needed};
 use super::uniform::{Chain, Digit};
 use super::writes::Writes;
+use crate::kernel::dependence::Loops;
 use crate::kernel::*;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;

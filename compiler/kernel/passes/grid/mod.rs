@@ -1,7 +1,7 @@
 //! Conversion of a kernel for a machine that runs many positions at the same time. Rounds of its loops become positions of grids.
 //!
 //! Schedules write loops. Rounds can run in any order, and at the same time, if no two of them access an element that one writes. The places of
-//! accesses decide this (`collide.rs`). The positions of nested loops multiply. Independent loops in a row add up, for example whole vectors and the
+//! accesses decide this (`kernel/dependence/`). The positions of nested loops multiply. Independent loops in a row add up, for example whole vectors and the
 //! rest of a row. Dependent loops become stages: kernels that run one after another. Values that several positions need are computed by each of them,
 //! if this takes only arithmetic and loads.
 //!
@@ -15,12 +15,9 @@
 //! A kernel without such a loop has one position. It is correct, but slow. Few positions with long rows become workgroups (`team.rs`). If the lanes
 //! of a workgroup read distant rows, they first copy these to shared memory (`staged/`).
 
-mod accesses;
-mod collide;
 mod counts;
 mod emit;
 mod normal;
-mod radix;
 mod staged;
 mod team;
 mod tree;
@@ -31,6 +28,7 @@ mod writes;
 mod tests;
 
 use super::{COMMON, DEAD, INVARIANTS, KNOWN, WHOLE};
+use crate::kernel::dependence::Places;
 use crate::kernel::intervals::Assumed;
 use crate::kernel::verify::verify;
 use crate::kernel::*;
@@ -58,14 +56,6 @@ pub struct Stage {
     pub pointers: Vec<Option<usize>>,
     /// Computation of the number of workgroups, if it depends on loaded numbers.
     pub counts: Option<Counts>,
-}
-
-/// Place of each pointer parameter: the number of its memory, and its first byte there. Different memories never overlap.
-pub type Places = Vec<(usize, u64)>;
-
-/// Puts each of `parameters` pointer parameters into a memory of its own.
-pub fn apart(parameters: usize) -> Places {
-    (0..parameters).map(|number| (number, 0)).collect()
 }
 
 /// Splits a verified kernel with these integer parameters into kernels with grids, which run one after another. `assumed` are facts about its

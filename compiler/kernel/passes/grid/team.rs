@@ -6,10 +6,8 @@
 
 use super::super::super::intervals::{Assumed, Interval};
 use super::super::super::verify::verify;
-use super::Places;
-use super::accesses::{Access, Loops};
-use super::collide::Rounds;
 use super::writes::{Writes, barrier};
+use crate::kernel::dependence::{Access, Loops, Places, Rounds};
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;

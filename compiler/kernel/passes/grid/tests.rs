@@ -5,6 +5,7 @@ mod staged;
 mod teams;
 
 use super::*;
+use crate::kernel::dependence::apart;
 use crate::kernel::interpret::{interpret, interpret_grid};
 use crate::kernel::text::parse_kernel;
 

@@ -1,9 +1,7 @@
 //! The division of a region into positions.
 
 use super::super::super::intervals::Assumed;
-use super::Places;
-use super::accesses::{Access, Loops};
-use super::collide::Rounds;
+use crate::kernel::dependence::{Access, Loops, Places, Rounds};
 use crate::kernel::*;
 use rustc_hash::FxHashSet;
 use std::ops::Range;

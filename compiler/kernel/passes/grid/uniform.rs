@@ -5,10 +5,10 @@
 //! place follows from the number of the workgroup: it is uniform, and a device reads it once for all lanes. So the low digits are those that move
 //! most of the words that are read. Each round of the other digits begins with a new workgroup, and lanes after the last low digit are idle.
 
-use super::accesses::Loops;
 use super::counts;
 use super::tree::{Item, Nest, Tree, needed};
 use super::{MOST_POSITIONS, WORKGROUP};
+use crate::kernel::dependence::Loops;
 use crate::kernel::*;
 use rustc_hash::FxHashMap;
 

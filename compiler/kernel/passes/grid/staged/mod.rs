@@ -32,7 +32,7 @@ use super::super::super::equal::Equal;
 use super::super::super::indices::Indices;
 use super::super::super::verify::verify;
 use super::super::{COMMON, DEAD};
-use super::Places;
+use crate::kernel::dependence::Places;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use emit::{Emitter, Guard, Said};

@@ -4,7 +4,7 @@
 //! It tries the rounds for which the other loops can still close the distance, and continues with the next loop. Loops over tensors have few such
 //! rounds, mostly one.
 
-use super::super::super::types::Value;
+use super::super::types::Value;
 use super::accesses::{Access, Loops};
 
 /// The relation between the rounds of two accesses, for a loop around both.

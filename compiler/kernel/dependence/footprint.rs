@@ -2,9 +2,9 @@
 //! run of elements for reads and one for writes. A run may contain elements that are not accessed. Buffer sizes do not limit the runs: one kernel
 //! serves calls with several extents, and its buffers have the smallest size.
 
-use super::indices::Indices;
-use super::intervals::{Assumed, Interval};
-use super::*;
+use crate::kernel::indices::Indices;
+use crate::kernel::intervals::{Assumed, Interval};
+use crate::kernel::*;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;

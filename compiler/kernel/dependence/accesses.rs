@@ -1,8 +1,8 @@
 //! Accesses to memory that positions share. The place of an access is affine in the counters of the loops around it.
 
-use super::super::super::indices::{Indices, Sum};
-use super::super::super::intervals::Assumed;
-use super::super::super::visit::Run;
+use super::super::indices::{Indices, Sum};
+use super::super::intervals::Assumed;
+use super::super::visit::Run;
 use super::Places;
 use super::radix::{Monomial, Polynomial, product};
 use crate::kernel::*;

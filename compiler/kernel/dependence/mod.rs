@@ -1,0 +1,21 @@
+//! Dependence between accesses to memory: the elements that they touch, and the test for two that touch the same one.
+//!
+//! The place of an access is affine in the counters of the loops around it (`accesses.rs`). A search finds rounds in which two accesses meet
+//! (`collide.rs`). Places that run-time extents multiply are split into digits first (`radix.rs`). Passes for threads and for grids ask here if rounds
+//! are independent. A footprint is coarser: one range of elements for all accesses of a kernel to a buffer (`footprint.rs`).
+
+mod accesses;
+mod collide;
+pub mod footprint;
+mod radix;
+
+pub use accesses::{Access, Loops};
+pub use collide::Rounds;
+
+/// Place of each pointer parameter: the number of its memory, and its first byte there. Different memories never overlap.
+pub type Places = Vec<(usize, u64)>;
+
+/// Puts each of `parameters` pointer parameters into a memory of its own.
+pub fn apart(parameters: usize) -> Places {
+    (0..parameters).map(|number| (number, 0)).collect()
+}
