@@ -60,13 +60,15 @@ pub enum Registers {
     Vectors(u16),
     /// A number of registers with one element each; a vector takes one for each lane.
     Words(u16),
+    /// A number of vectors that a position of a GPU holds. Each lane is a register, and no instruction moves elements between lanes.
+    Lanes(u16),
 }
 
 impl Registers {
     /// Returns the number of registers.
     pub const fn count(self) -> u16 {
         match self {
-            Self::Vectors(count) | Self::Words(count) => count,
+            Self::Vectors(count) | Self::Words(count) | Self::Lanes(count) => count,
         }
     }
 }
@@ -178,9 +180,14 @@ impl Machine {
         self.isa().is_some()
     }
 
-    /// Tests whether vectors have registers of their own.
+    /// Tests whether a register holds a vector, so that instructions can combine its lanes.
     pub fn has_vector_registers(&self) -> bool {
         matches!(self.registers, Registers::Vectors(_))
+    }
+
+    /// Tests whether work on a vector costs less than work on each of its elements.
+    pub fn has_vectors(&self) -> bool {
+        !matches!(self.registers, Registers::Words(_))
     }
 
     /// Returns true if products of bytes take words apart first, into halves.
@@ -390,7 +397,7 @@ const fn gpu(level: &'static str, limits: Gpu) -> Machine {
     Machine {
         unit: Unit::Gpu(limits),
         level,
-        registers: Registers::Vectors(32),
+        registers: Registers::Lanes(32),
         index_bits: 32,
         dot: DotProduct::Signed8,
         shifts_by_lane: true,

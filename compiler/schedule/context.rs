@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
 
     /// Tests whether short loops are unrolled. This needs vector registers, and the goal must be speed.
     pub fn writes_out(&self) -> bool {
-        self.machine.has_vector_registers() && self.goal == Goal::Speed
+        self.machine.has_vectors() && self.goal == Goal::Speed
     }
 
     /// Returns the lanes of the strips of packed weights, for a kernel whose panels have `panel` lanes.

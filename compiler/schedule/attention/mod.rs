@@ -56,8 +56,8 @@ impl<'a> AttentionSchedule<'a> {
             number.ok_or_else(|| Unsupported::new("attention whose heads or depth are known only when the program runs"))
         };
         let of = |extent: &crate::ir::Extent| Quantity::of(cx.function.resolved(*extent));
-        let many = cx.machine.registers.count() >= 32 && cx.machine.has_vector_registers();
-        let rows = if cx.goal == Goal::Size || !cx.machine.has_vector_registers() {
+        let many = cx.machine.registers.count() >= 32 && cx.machine.has_vectors();
+        let rows = if cx.goal == Goal::Size || !cx.machine.has_vectors() {
             1
         } else if many {
             4
@@ -85,7 +85,7 @@ impl<'a> AttentionSchedule<'a> {
         let bytes = keys.most(self.cx.function).unwrap_or(0);
         let single = self.queries.as_known().is_none_or(|queries| queries == 1);
         // All CPU levels must have the same number of kernels.
-        let in_order = self.cx.writes_out() && self.cx.levels.iter().all(|machine| machine.has_vector_registers() && !machine.at_once);
+        let in_order = self.cx.writes_out() && self.cx.levels.iter().all(|machine| machine.has_vector_registers());
         single && in_order && self.shape.groups > 1 && bytes >= KEY_BY_KEY_FROM
     }
 

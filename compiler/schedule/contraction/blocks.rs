@@ -154,7 +154,7 @@ fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
     let machine = cx.machine;
     let lanes = u64::from(machine.lanes(4));
     let needed = units.max(NARROWEST).div_ceil(lanes).next_power_of_two();
-    if !machine.has_vector_registers() || cx.goal == Goal::Size {
+    if !machine.has_vectors() || cx.goal == Goal::Size {
         return Tile { pixels: 1, vectors: needed.min(2) };
     }
     let many = machine.registers.count() >= 32;

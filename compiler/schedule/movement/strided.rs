@@ -388,7 +388,7 @@ impl Schedule for MovementSchedule<'_> {
             let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(&mut b, &extents, d)).collect();
             let most = self.cx.machine.turned_lanes(lane.bytes());
             let turn = Turn { lane, most, squares: self.cx.machine.squares(lane.bytes()) };
-            let reversed = if self.cx.machine.has_vector_registers() { most.min(lanes) } else { 1 };
+            let reversed = if self.cx.machine.has_vectors() { most.min(lanes) } else { 1 };
             Mover { input: inputs[copy.operand], output: target, turn, lanes, masked, reversed }.copy(
                 &mut b,
                 &turned_last(dimensions),

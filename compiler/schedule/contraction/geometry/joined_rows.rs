@@ -28,7 +28,7 @@ impl Contraction {
         let height = self.phases[1].padded(self.input_size[0]);
         let staged = [height, self.phases[2].padded(self.input_size[1]), self.channels].into_iter().fold(1, u64::saturating_mul);
         let machine = cx.machine;
-        let serves = form == Form::Unsigned8 && machine.sums_in_place && !machine.at_once && cx.goal == Goal::Speed;
+        let serves = form == Form::Unsigned8 && machine.sums_in_place && cx.goal == Goal::Speed;
         // The corrections for moved weights are computed row by row.
         serves && is_whole && is_read_again && staged <= MOST_ELEMENTS && self.weights.fit_signed_byte(self.open)
     }

@@ -127,7 +127,13 @@ fn way(cx: &Context<'_>, [rows, _, inner]: &[Quantity; 3]) -> Way {
     let lanes = cx.machine.lanes(4);
     let are_many = rows.most(cx.function).is_ok_and(|rows| rows >= FEWEST_ROWS as u64);
     match inner.most(cx.function) {
-        Ok(inner) if are_many && inner <= LONGEST_TURNED && TURNED_LANES.contains(&lanes) && cx.writes_out() && !cx.machine.at_once => {
+        Ok(inner)
+            if are_many
+                && inner <= LONGEST_TURNED
+                && TURNED_LANES.contains(&lanes)
+                && cx.writes_out()
+                && cx.machine.has_vector_registers() =>
+        {
             Way::Panels(inner.next_multiple_of(lanes.into()) * u64::from(lanes))
         }
         _ => Way::Dots,

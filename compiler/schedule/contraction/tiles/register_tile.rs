@@ -31,7 +31,7 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
     let lanes = lanes_of(machine, form);
     let outputs = work.outputs / work.groups;
     let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
-    if !machine.has_vector_registers() {
+    if !machine.has_vectors() {
         let pixels = if cx.goal == Goal::Size { 1 } else { width.min(2) };
         let tile = Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };
         let of_words = words(machine).filter(|_| cx.goal == Goal::Speed && !form.is_of_floats());
