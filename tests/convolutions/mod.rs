@@ -9,7 +9,7 @@ use modelc::ir::WindowGeometry;
 use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, ScalarOp, Tensor, TensorType, Type};
 use modelc::ir::{NanRule, RequantizeRule, Scalar, SourceData};
 use modelc::lower;
-use modelc::machine::{GPUS, Isa, MACHINES, Machine, machine};
+use modelc::machine::{GPUS, Isa, MACHINES, Machine, Unit, machine};
 use modelc::program::{Program, Step, calls};
 use modelc::{passes, pipeline};
 
@@ -69,6 +69,74 @@ fn sparse_weights_stay_sparse_on_every_machine() {
                 let embedded: usize = lowered.program.constants.iter().map(|blob| blob.data.bytes().len()).sum();
                 let dense: usize = module.constants.values().map(|constant| constant.data.bytes().len()).sum();
                 assert!(embedded * 2 < dense, "{what}: {embedded} bytes are embedded of {dense}");
+            }
+        }
+    }
+}
+
+/// Makes a convolution of pixels whose file stores one of four weights. The epilogue reads another tensor.
+fn sparse_pixels(stored: ElementType, image: [u64; 2], [channels, outputs]: [u64; 2]) -> (Module, Vec<Tensor>) {
+    let mut module = Module::default();
+    let mut builder = FunctionBuilder::new(&mut module, "main");
+    let shape = |channels: u64| [1, image[0], image[1], channels];
+    let [input, added] =
+        [channels, outputs].map(|channels| builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape(channels))), None));
+    let filter = [outputs, 1, 1, channels];
+    // The weights of the first output channels are far apart.
+    let is_kept = |i: u64| if i < 2 * channels { i % channels + 1 == channels } else { number(i).is_multiple_of(4) };
+    let weights = (0..filter.iter().product::<u64>()).map(|i| if is_kept(i) { (number(i) % 251) as f32 / 64.0 - 2.0 } else { 0.0 });
+    let bytes: Vec<u8> = match stored {
+        ElementType::F16 => weights.flat_map(|w| half::f16::from_f32(w).to_le_bytes()).collect(),
+        _ => weights.flat_map(f32::to_le_bytes).collect(),
+    };
+    let constant = builder.module.add_constant(TensorType::of(stored, &filter), Data::sparse(bytes));
+    let mut weights = builder.constant(constant).expect("a constant");
+    if stored == ElementType::F16 {
+        let mut expression = ExpressionBuilder::new(&[stored]);
+        let x = expression.input(0);
+        let wide = expression.convert(x, ElementType::F32);
+        weights = builder.map(&[weights], expression.finish(vec![wide])).expect("a conversion");
+    }
+    let window = WindowGeometry {
+        strides: vec![1; 2],
+        dilation: vec![1; 2],
+        padding_low: vec![0; 2],
+        padding_high: vec![0; 2],
+        ..WindowGeometry::default()
+    };
+    let sums = builder.conv(input, weights, window, 1, (0, 0), ElementType::F32).expect("a convolution");
+    let mut expression = ExpressionBuilder::new(&[ElementType::F32; 2]);
+    let [x, y] = [0, 1].map(|i| expression.input(i));
+    let sum = expression.op(ScalarOp::Add, &[x, y]).expect("a sum of floats");
+    let result = builder.map(&[sums, added], expression.finish(vec![sum])).expect("a sum");
+    builder.finish_method("forward", vec![result]);
+    let tensor = |channels: u64| {
+        let bytes = (0..shape(channels).iter().product::<u64>()).flat_map(|i| ((i * 7919 % 101) as f32 / 8.0 - 6.0).to_le_bytes());
+        Tensor { element: ElementType::F32, shape: shape(channels).to_vec(), bytes: bytes.collect() }
+    };
+    (module, vec![tensor(channels), tensor(outputs)])
+}
+
+#[test]
+fn sparse_weights_of_pixels_are_multiplied_without_zeros() {
+    for (stored, image, channels) in [
+        (ElementType::F16, [12, 12], [64, 48]),
+        (ElementType::F32, [6, 6], [300, 90]),
+        (ElementType::F16, [8, 6], [128, 61]),
+        (ElementType::F32, [7, 9], [64, 64]),
+    ] {
+        let (mut module, inputs) = sparse_pixels(stored, image, channels);
+        passes::run_all(&mut module);
+        let is_whole = image.iter().product::<u64>().is_multiple_of(4);
+        for machines in objects() {
+            let what = format!("{stored} of {image:?} pixels with {channels:?} channels on {}", names(&machines));
+            assert_eq!(check(&module, &inputs, &machines), Ok(Ok(())), "{what}");
+            let options = lower::Options::new(machines[0]);
+            let lowered = pipeline::lower_levels(&module, "module", options, &machines[1..]).expect("a convolution has a schedule");
+            for level in lowered.levels() {
+                let Step::Call(call) = &level.program.methods[0].steps[0] else { panic!("a call") };
+                let may = matches!(level.machine.unit, Unit::Cpu(Isa::X86_64 | Isa::Aarch64));
+                assert_eq!(call.origin.schedule.contains("without zeros"), is_whole && may, "{what}: {}", call.origin.schedule);
             }
         }
     }

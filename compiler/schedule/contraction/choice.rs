@@ -4,6 +4,7 @@ use super::depthwise::{self, DepthwiseSchedule};
 use super::depthwise_planes::{self, DepthwisePlanes};
 use super::depthwise_rows::{self, DepthwiseRows};
 use super::direct::DirectSchedule;
+use super::sparse_products::{self, SparseProducts};
 use crate::ir::Inst;
 use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
@@ -26,6 +27,9 @@ pub fn choose<'a>(cx: Context<'a>, root: Inst) -> Result<Box<dyn Schedule + 'a>,
             return Ok(Box::new(DepthwisePlanes::new(cx, contraction)?));
         }
         return Ok(Box::new(DepthwiseSchedule::new(cx, contraction)?));
+    }
+    if sparse_products::takes(&cx, &contraction) {
+        return Ok(Box::new(SparseProducts::new(cx, contraction)?));
     }
     Ok(Box::new(DirectSchedule::new(cx, contraction)?))
 }

@@ -395,19 +395,13 @@ fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, (staged, in_short): (Op
         // Rows that are not staged may have any length.
         (None, false) => pixels,
     };
-    let of_rows = |work: &mut Contraction, width: u64| {
-        (work.batch, work.planes) = (1, Planes::ONE);
-        work.input_size = [pixels / width.max(1), width];
-        work.output_size = work.input_size;
-        work.phases = [1, work.input_size[0], work.input_size[1]].map(pointwise);
-    };
-    of_rows(work, pixels);
+    work.fold_pixels(pixels);
     let is_shorter = work.short_section(tile).is_some_and(|length| length < width);
     if in_short && is_shorter {
         work.cut_row(true, tile);
         return None;
     }
-    of_rows(work, width);
+    work.fold_pixels(width);
     is_shorter.then_some(0)
 }
 

@@ -18,4 +18,5 @@ pub mod geometry;
 pub mod operands;
 pub mod products;
 mod rows;
+mod sparse_products;
 mod tiles;

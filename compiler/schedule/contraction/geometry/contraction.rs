@@ -375,6 +375,15 @@ impl Contraction {
             && self.strides == [1, 1]
             && !self.is_padded()
     }
+
+    /// Turns the pixels of a pointwise contraction into rows of a length that divides their number.
+    pub fn fold_pixels(&mut self, width: u64) {
+        let pixels = self.batch * self.planes.input * self.input_size[0] * self.input_size[1];
+        (self.batch, self.planes) = (1, Planes::ONE);
+        self.input_size = [pixels / width.max(1), width];
+        self.output_size = self.input_size;
+        self.phases = [1, self.input_size[0], self.input_size[1]].map(pointwise);
+    }
 }
 
 /// Returns the saturated product of some numbers.

@@ -1,7 +1,8 @@
 //! Panels for which the model holds only non-zero elements: the elements in the order of the panel, and for each its distance from the one
-//! before. The kernel clears a panel in scratch memory and writes the elements to their places, once for all pixels.
+//! before. A distance is a byte. A longer distance is divided by an element that is zero.
 //!
-//! A distance is a byte. A longer distance is divided by an element that is zero.
+//! Either products read the elements ([`sparse_products`](super::sparse_products)), or the kernel fills a panel in scratch memory. It clears the
+//! panel and writes the elements to their places, once for all pixels.
 
 use crate::ir::Data;
 use crate::kernel::{Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
@@ -80,6 +81,26 @@ impl Packed {
     }
 }
 
+impl Places {
+    /// Loads the numbers of the first entry of a strip and of the entry after its last one. `lane` is the number of the strip's first lane among those
+    /// of all panels.
+    pub fn entries(self, b: &mut KernelBuilder, lane: Value, lanes: u64) -> [Value; 2] {
+        [0, lanes as i64].map(|offset| {
+            let entry = b.load(self.starts, lane, offset, 1);
+            b.convert(ConvertOp::ZeroExtend, entry, Lane::I64)
+        })
+    }
+
+    /// Loads an entry of `from`: its distance from the entry before, and its element as a number of this lane type.
+    pub fn load(self, b: &mut KernelBuilder, from: Buffer, entry: Value, lane: Lane) -> (Value, Value) {
+        let distance = b.load(self.distances, entry, 0, 1);
+        let distance = b.convert(ConvertOp::ZeroExtend, distance, Lane::I64);
+        let element = b.load(from, entry, 0, 1);
+        let element = if b.lane_of(from) == lane { element } else { b.convert(ConvertOp::HalfToFloat, element, lane) };
+        (distance, element)
+    }
+}
+
 /// Fills a strip of this many lanes and `count` elements, from an element of `to` on. `lane` is the number of its first lane among those of all
 /// panels. The strip is cleared a `vector` at a time.
 pub fn fill(
@@ -96,17 +117,11 @@ pub fn fill(
         let place = at.map_or(i, |at| b.add(at, i));
         b.store_active(to, place, target, zero, active);
     });
-    let [start, end] = [0, lanes as i64].map(|offset| {
-        let entry = b.load(places.starts, lane, offset, 1);
-        b.convert(ConvertOp::ZeroExtend, entry, Lane::I64)
-    });
+    let [start, end] = places.entries(b, lane, lanes);
     let first = b.index(0);
     b.for_carry(start, end, 1, &[first], |b, entry, place| {
-        let distance = b.load(places.distances, entry, 0, 1);
-        let distance = b.convert(ConvertOp::ZeroExtend, distance, Lane::I64);
+        let (distance, element) = places.load(b, from, entry, filled);
         let place = b.add(place[0], distance);
-        let element = b.load(from, entry, 0, 1);
-        let element = if b.lane_of(from) == filled { element } else { b.convert(ConvertOp::HalfToFloat, element, filled) };
         let to_place = at.map_or(place, |at| b.add(at, place));
         b.store(to, to_place, target, element);
         vec![place]
