@@ -207,12 +207,12 @@ impl Lowering<'_> {
         if count == 0 {
             return a.clone();
         }
+        let size = a.size();
         let row = match op {
-            BinaryOp::ShiftLeft => &rows::SHL,
+            BinaryOp::ShiftLeft => return self.map(a, |l, x| l.shift_left(size, x, count)),
             BinaryOp::ShiftRightSigned => &rows::SSHR,
             _ => &rows::USHR,
         };
-        let size = a.size();
         self.map(a, |l, x| l.one_with(row, size, x, count.into()))
     }
 }

@@ -11,11 +11,12 @@ fn half(size: Size) -> Size {
 }
 
 impl Lowering<'_> {
-    /// Notes that a vector's registers hold another vector's lanes, sign-extended to twice their size.
-    pub fn note_widened(&mut self, narrow: &Vector, wide: &Vector) {
+    /// Notes that a vector's registers hold another vector's lanes, extended to twice their size.
+    pub fn note_widened(&mut self, narrow: &Vector, wide: &Vector, signed: bool) {
         let halves = wide.parts.len() / narrow.parts.len();
         for (number, &part) in wide.parts.iter().enumerate() {
-            let made = Made::Widened { from: narrow.parts[number / halves], upper: number % halves == 1 };
+            let (from, upper) = (narrow.parts[number / halves], number % halves == 1);
+            let made = if signed { Made::Widened { from, upper } } else { Made::Extended { from, upper } };
             self.set.made.insert((part, wide.size()), made);
         }
     }
@@ -54,6 +55,16 @@ impl Lowering<'_> {
             (_, Some(Made::Widened { from, upper })) => self.add_half(size, x, from, upper),
             (Some(Made::Widened { from, upper }), _) => self.add_half(size, y, from, upper),
             _ => self.two(&rows::ADD, size, x, y),
+        }
+    }
+
+    /// Shifts lanes to the left by a constant. It includes an earlier extension whose lanes become the upper halves.
+    pub fn shift_left(&mut self, size: Size, x: VReg, count: u32) -> VReg {
+        match self.made(x, size) {
+            Some(Made::Widened { from, upper } | Made::Extended { from, upper }) if 2 * count == size.bits() => {
+                self.one(if upper { &rows::SHLL2 } else { &rows::SHLL }, half(size), from)
+            }
+            _ => self.one_with(&rows::SHL, size, x, count.into()),
         }
     }
 

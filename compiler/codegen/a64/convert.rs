@@ -77,9 +77,7 @@ impl Lowering<'_> {
         let mut a = a.clone();
         while a.bytes < bytes {
             let wide = self.double(&a, rows, &[Arg::Number(0)]);
-            if signed {
-                self.note_widened(&a, &wide);
-            }
+            self.note_widened(&a, &wide, signed);
             a = wide;
         }
         a

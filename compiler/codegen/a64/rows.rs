@@ -311,6 +311,9 @@ pub(super) const SSHLL: Row = shift_long("sshll", 0, 0);
 pub(super) const SSHLL2: Row = shift_long("sshll2", 0, 1);
 pub(super) const USHLL: Row = shift_long("ushll", 1, 0);
 pub(super) const USHLL2: Row = shift_long("ushll2", 1, 1);
+/// Lanes of twice the size, shifted by all bits of the shorter ones.
+pub(super) const SHLL: Row = row("shll", 0x2E21_3800, Sized::Integer, TO_WORDS, V_V);
+pub(super) const SHLL2: Row = row("shll2", 0x6E21_3800, Sized::Integer, TO_WORDS, V_V);
 
 pub(super) const UZP1: Row = permute("uzp1", 1);
 pub(super) const TRN1: Row = permute("trn1", 2);
@@ -454,6 +457,8 @@ pub(super) const EVERY: &[&Row] = &[
     &SSHLL2,
     &USHLL,
     &USHLL2,
+    &SHLL,
+    &SHLL2,
     &UZP1,
     &TRN1,
     &ZIP1,
