@@ -4,7 +4,7 @@ use modelc::codegen::listing::{Listing, listing};
 use modelc::ir::WindowGeometry;
 use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Module, ScalarOp, TensorType, Type, Value};
 use modelc::lower::{self};
-use modelc::machine::machine;
+use modelc::machine::{Isa, machine};
 use modelc::pipeline;
 use modelc::target::target;
 
@@ -15,6 +15,8 @@ enum Work {
     Conv { window: u64, channels: u64, outputs: u64, groups: u64 },
     /// A product of matrices.
     Matmul { rows: u64, inner: u64, outputs: u64 },
+    /// A product of a row with weights of four bits, in blocks of this size.
+    Blocks { inner: u64, outputs: u64, size: u64 },
     /// A product of tensors, element by element.
     Map,
     /// A function of each element.
@@ -63,6 +65,14 @@ fn module(work: Work, element: ElementType) -> Module {
             let right = constant(&mut builder, &[outputs, inner]);
             builder.matmul(left, right, (0, 0), accumulator).expect("a product")
         }
+        Work::Blocks { inner, outputs, size } => {
+            let left = parameter(&mut builder, &[1, inner]);
+            let weights = (0..outputs * inner / 2).map(|i| (i * 31 % 251) as u8).collect();
+            let weights = builder.literal(TensorType::of(ElementType::I4, &[outputs, inner]), weights).expect("a constant");
+            let scales = TensorType::of(ElementType::F32, &[outputs, inner / size]);
+            let scales = builder.literal(scales.clone(), bytes(&scales)).expect("a constant");
+            builder.block_matmul(left, (weights, false), scales).expect("a product")
+        }
         Work::Map => {
             let operands = [0, 1].map(|_| parameter(&mut builder, &[4096]));
             let mut expression = ExpressionBuilder::new(&[element; 2]);
@@ -82,12 +92,14 @@ fn module(work: Work, element: ElementType) -> Module {
     module
 }
 
-/// Returns the instructions of some work at a level of x86-64.
+/// Returns the instructions of some work at a level of x86-64 or aarch64.
 fn instructions(work: Work, element: ElementType, level: &str) -> String {
-    let options = lower::Options::new(machine(level).expect("a level"));
+    let machine = machine(level).expect("a level");
+    let options = lower::Options::new(machine);
     let lowered = pipeline::lower(&module(work, element), "module", options);
     let lowered = lowered.unwrap_or_else(|error| panic!("{work:?} of {element} on {level}: {error}"));
-    let target = target("x86_64-unknown-linux-gnu").expect("a target");
+    let name = if machine.isa() == Some(Isa::Aarch64) { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
+    let target = target(name).expect("a target");
     listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions")
 }
 
@@ -197,4 +209,20 @@ fn functions_by_fused_products_take_no_division() {
         let text = instructions(Work::Function(function), ElementType::F32, level);
         assert!(!text.contains("vdivps"), "{function:?} at {level}:\n{text}");
     }
+}
+
+/// Tests a row with weights of four bits: 16 output channels × 32 elements take at most 95 instructions, and eight sums are in flight.
+#[test]
+fn rows_take_two_blocks_of_four_bits_at_a_time() {
+    let text = instructions(Work::Blocks { inner: 256, outputs: 64, size: 32 }, ElementType::I8, "aarch64+dotprod");
+    let is_hot = |block: &&str| block.matches("sdot").count() == 64;
+    let block = text.split("block_").find(is_hot).unwrap_or_else(|| panic!("no loop has the products of two blocks:\n{text}"));
+    let end = block.lines().position(|line| line.trim().starts_with("b.")).unwrap_or_else(|| panic!("no loop:\n{block}"));
+    let hot: Vec<&str> = block.lines().skip(1).take(end).map(str::trim).collect();
+    assert!(hot.len() <= 2 * 95, "{} instructions:\n{}", hot.len(), hot.join("\n"));
+    assert!(hot.iter().all(|line| !line.contains("sp")), "something is on the stack:\n{}", hot.join("\n"));
+    // Sums that follow each other in the code are eight different ones.
+    let sums: Vec<&str> = hot.iter().filter_map(|line| line.strip_prefix("sdot ")?.split('.').next()).collect();
+    let waits = sums.windows(4).filter(|window| window[..3].contains(&window[3])).count();
+    assert_eq!(waits, 0, "products wait for the one before:\n{}", hot.join("\n"));
 }

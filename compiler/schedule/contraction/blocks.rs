@@ -133,6 +133,14 @@ impl<'a> BlockSchedule<'a> {
         [IN_16_BITS, IN_16_BITS / 2].into_iter().find(|&chunk| size.is_multiple_of(chunk)).unwrap_or(self.step())
     }
 
+    /// Returns the number of blocks that a tile sums at the same time. A single row has few sums, and each waits for its last product. So it takes
+    /// two blocks at a time, if products name elements and registers hold the sums of both.
+    fn together(&self) -> u64 {
+        let has_elements = self.products == Products::Signed && self.cx.machine.by_element && self.cx.machine.byte_fours;
+        let is_one_row = self.rows == 1 && self.tile.vectors > 1 && self.panels.size() == self.chunk();
+        if has_elements && is_one_row && self.cx.writes_out() { self.panels.blocks.min(2) } else { 1 }
+    }
+
     /// Returns the smallest unit of loops along k. Every block is a multiple of it.
     fn step(&self) -> u64 {
         block_unit(self.panels.element)
@@ -273,12 +281,16 @@ impl Lowering<'_> {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let zero = b.float(Type::vector(Lane::F32, vector as u16), 0.0);
-        let blocks = (b.index(0), b.index(schedule.panels.blocks as i64));
-        let totals = vec![zero; (at.rows * vectors) as usize];
-        let totals = b.for_carry(blocks.0, blocks.1, 1, &totals, |b, block, totals| {
-            let sums = self.block(b, at, block);
-            self.scaled(b, at, block, &sums, totals)
-        });
+        let (blocks, together) = (schedule.panels.blocks, schedule.together());
+        let whole = blocks / together * together;
+        let mut totals = vec![zero; (at.rows * vectors) as usize];
+        for (first, end, together) in [(0, whole, together), (whole, blocks, 1)] {
+            let [first, end] = [first, end].map(|block| b.index(block as i64));
+            totals = b.for_carry(first, end, together as i64, &totals, |b, block, totals| self.blocks(b, at, (block, together), totals));
+            if whole == blocks {
+                break;
+            }
+        }
         let base = b.scale_index(at.row, schedule.panels.units as i64, 0);
         let flat = b.add(base, at.cut.first);
         for (row, totals) in totals.chunks(vectors as usize).enumerate() {
@@ -291,6 +303,29 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Adds the products of consecutive blocks, each scaled, to the totals of the blocks before.
+    fn blocks(&self, b: &mut KernelBuilder, at: &BlockPlace, (first, count): (Value, u64), totals: &[Value]) -> Vec<Value> {
+        let numbers: Vec<Value> = (0..count as i64).map(|i| b.scale_index(first, 1, i)).collect();
+        let sums = if count == 1 { vec![self.block(b, at, first)] } else { self.sums_of_blocks(b, at, &numbers) };
+        numbers.iter().zip(&sums).fold(totals.to_vec(), |totals, (&block, sums)| self.scaled(b, at, block, sums, &totals))
+    }
+
+    /// Computes the sums of blocks that are one step of the loop each. Their products alternate.
+    fn sums_of_blocks(&self, b: &mut KernelBuilder, at: &BlockPlace, blocks: &[Value]) -> Vec<Vec<Value>> {
+        let start = |b: &mut KernelBuilder, block: Value| {
+            let k = b.scale_index(block, self.schedule.panels.size() as i64, 0);
+            (self.row(b, at, k), k)
+        };
+        let starts: Vec<(Value, Value)> = blocks.iter().map(|&block| start(b, block)).collect();
+        let mut sums: Vec<Vec<Value>> = blocks.iter().map(|&block| self.first_sums(b, at, block)).collect();
+        for step in self.steps() {
+            for (&(row, k), sums) in starts.iter().zip(&mut sums) {
+                self.step(b, at, (row, k, step), sums);
+            }
+        }
+        sums
+    }
+
     /// Scales the sums of a block, and adds them to the totals of the blocks before.
     fn scaled(&self, b: &mut KernelBuilder, at: &BlockPlace, block: Value, sums: &[Value], totals: &[Value]) -> Vec<Value> {
         let schedule = self.schedule;
@@ -300,12 +335,16 @@ impl Lowering<'_> {
         let strips = b.add(strips, at.lane);
         let skipped = b.scale_index(block, strip as i64, 0);
         let start = b.add(strips, skipped);
+        let offset = |lane: u64| (lane / strip * strip * schedule.panels.blocks + lane % strip) as i64;
+        // Half as many loads, where a register holds the scales of two vectors.
+        let at_once = if schedule.together() > 1 && at.cut.width.lanes <= strip { vectors } else { 1 };
         let scales: Vec<Value> = (0..vectors)
-            .map(|v| {
-                let lane = v * vector;
-                let offset = lane / strip * strip * schedule.panels.blocks + lane % strip;
-                let raw = b.load(self.scales, start, offset as i64, vector as u16);
-                widen(b, raw, self.scale)
+            .step_by(at_once as usize)
+            .flat_map(|v| {
+                let raw = b.load(self.scales, start, offset(v * vector), (at_once * vector) as u16);
+                let wide = widen(b, raw, self.scale);
+                let parts = (0..at_once).map(|part| if at_once > 1 { b.part(wide, (part * vector) as u16, vector as u16) } else { wide });
+                parts.collect::<Vec<_>>()
             })
             .collect();
         let scales = (0..at.rows).flat_map(|_| scales.iter().copied());
@@ -334,11 +373,10 @@ impl Lowering<'_> {
         }
     }
 
-    /// Computes the sums of a block.
-    fn block(&self, b: &mut KernelBuilder, at: &BlockPlace, block: Value) -> Vec<Value> {
+    /// Returns the initial values of the sums of a block.
+    fn first_sums(&self, b: &mut KernelBuilder, at: &BlockPlace, block: Value) -> Vec<Value> {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
-        let (size, chunk) = (schedule.panels.size(), schedule.chunk());
         let mut sums = Vec::new();
         for row in 0..at.rows {
             let first = match self.first {
@@ -351,6 +389,14 @@ impl Lowering<'_> {
             };
             sums.resize(sums.len() + vectors as usize, first);
         }
+        sums
+    }
+
+    /// Computes the sums of a block.
+    fn block(&self, b: &mut KernelBuilder, at: &BlockPlace, block: Value) -> Vec<Value> {
+        let schedule = self.schedule;
+        let (size, chunk) = (schedule.panels.size(), schedule.chunk());
+        let sums = self.first_sums(b, at, block);
         let start = b.scale_index(block, size as i64, 0);
         if size == chunk {
             return self.chunk(b, at, start, &sums);
@@ -362,11 +408,9 @@ impl Lowering<'_> {
     /// Adds the products of some elements of k to the sums of their block.
     fn chunk(&self, b: &mut KernelBuilder, at: &BlockPlace, k: Value, sums: &[Value]) -> Vec<Value> {
         let schedule = self.schedule;
-        let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
+        let (_, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let in_pairs = schedule.products == Products::Pairs;
-        let group = schedule.panels.encoding.group();
-        let row = b.scale_index(at.row, schedule.panels.depth as i64, 0);
-        let row = b.add(row, k);
+        let row = self.row(b, at, k);
         let zero = b.int(Type::vector(Lane::I16, 2 * vector as u16), 0);
         let mut products = if in_pairs { vec![zero; sums.len()] } else { sums.to_vec() };
         // A single sum would wait for itself. So the second half of each step gets a sum of its own. Short sums of floats keep their order
@@ -376,26 +420,8 @@ impl Lowering<'_> {
         if is_apart {
             products.push(self.nothing(b, vector));
         }
-        let per_byte = schedule.panels.per_byte();
-        for step in (0..schedule.chunk()).step_by((per_byte * group) as usize) {
-            let weights: Vec<Vec<Value>> = (0..vectors).map(|v| self.weights(b, at, (k, step), v * vector)).collect();
-            for (r, part) in (0..at.rows).flat_map(|r| (0..per_byte).map(move |part| (r, part))) {
-                let offset = (r * schedule.panels.depth + step + part * group) as i64;
-                let x = match schedule.products {
-                    Products::Floats => b.load_splat(self.input, row, offset, vector as u16),
-                    _ => b.load_splat_group(self.input, row, offset, group as u16, (vector * group) as u16),
-                };
-                for (v, weights) in weights.iter().enumerate() {
-                    let sum = &mut products[if is_apart { part as usize % 2 } else { (r * vectors) as usize + v }];
-                    let w = weights[part as usize];
-                    *sum = match schedule.products {
-                        Products::Unsigned => b.dot(DotOp::UnsignedSigned8, *sum, w, x),
-                        Products::Pairs => b.dot(DotOp::UnsignedSigned8To16, *sum, w, x),
-                        Products::Signed => b.dot(DotOp::Signed8, *sum, w, x),
-                        Products::Floats => self.added(b, *sum, w, x),
-                    };
-                }
-            }
+        for step in self.steps() {
+            self.step(b, at, (row, k, step), &mut products);
         }
         if is_apart {
             return vec![b.add(products[0], products[1])];
@@ -405,6 +431,45 @@ impl Lowering<'_> {
         }
         let ones = b.int(Type::vector(Lane::I16, 2 * vector as u16), 1);
         sums.iter().zip(products).map(|(&sum, pairs)| b.dot(DotOp::Signed16, sum, pairs, ones)).collect()
+    }
+
+    /// Returns the element of the first row at an element of k.
+    fn row(&self, b: &mut KernelBuilder, at: &BlockPlace, k: Value) -> Value {
+        let row = b.scale_index(at.row, self.schedule.panels.depth as i64, 0);
+        b.add(row, k)
+    }
+
+    /// Returns the first elements of the groups of k in a chunk whose weights share bytes.
+    fn steps(&self) -> impl Iterator<Item = u64> + use<> {
+        let panels = &self.schedule.panels;
+        (0..self.schedule.chunk()).step_by((panels.per_byte() * panels.encoding.group()) as usize)
+    }
+
+    /// Adds the products of groups of k that share bytes. If there is one sum more than the tile has, the groups of a single sum alternate between
+    /// the two.
+    fn step(&self, b: &mut KernelBuilder, at: &BlockPlace, (row, k, step): (Value, Value, u64), products: &mut [Value]) {
+        let schedule = self.schedule;
+        let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
+        let (group, per_byte) = (schedule.panels.encoding.group(), schedule.panels.per_byte());
+        let is_apart = products.len() as u64 > at.rows * vectors;
+        let weights: Vec<Vec<Value>> = (0..vectors).map(|v| self.weights(b, at, (k, step), v * vector)).collect();
+        for (r, part) in (0..at.rows).flat_map(|r| (0..per_byte).map(move |part| (r, part))) {
+            let offset = (r * schedule.panels.depth + step + part * group) as i64;
+            let x = match schedule.products {
+                Products::Floats => b.load_splat(self.input, row, offset, vector as u16),
+                _ => b.load_splat_group(self.input, row, offset, group as u16, (vector * group) as u16),
+            };
+            for (v, weights) in weights.iter().enumerate() {
+                let sum = &mut products[if is_apart { part as usize % 2 } else { (r * vectors) as usize + v }];
+                let w = weights[part as usize];
+                *sum = match schedule.products {
+                    Products::Unsigned => b.dot(DotOp::UnsignedSigned8, *sum, w, x),
+                    Products::Pairs => b.dot(DotOp::UnsignedSigned8To16, *sum, w, x),
+                    Products::Signed => b.dot(DotOp::Signed8, *sum, w, x),
+                    Products::Floats => self.added(b, *sum, w, x),
+                };
+            }
+        }
     }
 
     /// Loads the weights of all groups of k that share bytes, from a lane of the panel on, in the form that products take.
