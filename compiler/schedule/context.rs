@@ -110,7 +110,7 @@ impl<'a> Context<'a> {
 
     /// Returns the error for a root that no schedule accepts.
     pub fn no_schedule(&self, root: Inst) -> Unsupported {
-        Unsupported::new(format!("operator {}", self.operation(root).op()))
+        Unsupported::Operator(self.operation(root).op())
     }
 
     /// Returns the static shape of a tensor, or of a block of its slices. An index has an empty shape.
@@ -130,7 +130,7 @@ impl<'a> Context<'a> {
         }
         match (last, self.block) {
             (Some(last), Some(block)) => shape[last] = block,
-            (Some(_), None) => return Err(Unsupported::new("a tensor of dynamic shape")),
+            (Some(_), None) => return Err(Unsupported::DynamicShape),
             (None, _) => {}
         }
         Ok(shape)

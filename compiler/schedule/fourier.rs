@@ -42,13 +42,13 @@ impl<'a> FourierSchedule<'a> {
         let data = &cx.function.insts[root];
         let (input, output) = (data.operands[0], data.results[0]);
         if cx.element(input) != ElementType::F32 {
-            return Err(Unsupported::new(format!("{} of {}", data.op().name(), cx.element(input))));
+            return Err(Unsupported::OperatorOf { op: data.op(), element: cx.element(input) });
         }
         let real = data.op() == Op::RealFourier;
         let shape = cx.quantities(input);
         let (rows, each) = shape.split_at(shape.len().saturating_sub(if real { 1 } else { 2 }));
         let each = each.iter().map(Quantity::as_known).collect::<Option<Vec<i64>>>();
-        let each = each.ok_or_else(|| Unsupported::new("a transform of a length that is known only when the program runs"))?;
+        let each = each.ok_or(Unsupported::TransformLength)?;
         let numbers = each.iter().product::<i64>() as u64;
         // A real transform of one number cannot be halved.
         let length = if real { (numbers / 2).max(1) } else { numbers / 2 };

@@ -99,7 +99,7 @@ mod tests {
             let (mut b, mut parts) = (KernelBuilder::new("row"), vec![]);
             let outcome = row(&mut b, 19, 8, |_, _, active| {
                 parts.push(active);
-                if active == fails_at { Err(Unsupported::new("this part")) } else { Ok(()) }
+                if active == fails_at { Err(Unsupported::Positions) } else { Ok(()) }
             });
             (parts, outcome.is_ok())
         };
@@ -113,8 +113,8 @@ mod tests {
         let mut b = KernelBuilder::new("branch");
         let zero = b.index(0);
         let holds = b.compare(crate::kernel::CompareOp::Equal, zero, zero);
-        let outcome: Result<(), Unsupported> = if_then(&mut b, holds, |_| Err(Unsupported::new("this branch")));
-        assert_eq!(outcome, Err(Unsupported::new("this branch")));
+        let outcome: Result<(), Unsupported> = if_then(&mut b, holds, |_| Err(Unsupported::Positions));
+        assert_eq!(outcome, Err(Unsupported::Positions));
         assert_eq!(if_then(&mut b, holds, |_| Ok(())), Ok::<(), Unsupported>(()));
     }
 }

@@ -122,7 +122,7 @@ impl Sliced<'_> {
         for (kind, &block) in self.kinds.iter().zip(&self.outer.blocks) {
             let mut of_kind = kind.pieces(shared)?;
             let (Some(mut piece), None) = (of_kind.pop(), of_kind.pop()) else {
-                return Err(Unsupported::new("slices that take a kernel after another one"));
+                return Err(Unsupported::SlicesOfKernels);
             };
             if !alike {
                 piece.most_parts = 1;
@@ -150,10 +150,6 @@ fn slice_bytes(cx: &Context<'_>, tensor: Value) -> Option<u64> {
     bits.is_multiple_of(8).then_some(bits / 8)
 }
 
-fn dynamic() -> Unsupported {
-    Unsupported::new("a tensor of dynamic shape")
-}
-
 /// Tests whether some tensor of a group has a run-time extent.
 fn is_dynamic(cx: &Context<'_>) -> bool {
     cx.group.tensors(cx.function).iter().any(|&v| Shapes { cx }.is_dynamic(v))
@@ -175,19 +171,19 @@ fn outer_of(cx: &Context<'_>) -> Result<Outer, Unsupported> {
     let shapes = Shapes { cx };
     let tensors = cx.group.tensors(cx.function);
     let dynamic_ones: Vec<Value> = tensors.iter().copied().filter(|&v| shapes.is_dynamic(v)).collect();
-    let first = *dynamic_ones.first().ok_or_else(dynamic)?;
+    let first = *dynamic_ones.first().ok_or(Unsupported::DynamicShape)?;
     let extents = if shapes.is_flat(&tensors) {
         shapes.extents(first)
     } else {
-        let extents = shapes.prefix(first).ok_or_else(dynamic)?.0;
+        let extents = shapes.prefix(first).ok_or(Unsupported::DynamicShape)?.0;
         if !dynamic_ones.iter().all(|&v| shapes.prefix(v).is_some_and(|(other, _)| other == extents)) {
-            return Err(dynamic());
+            return Err(Unsupported::DynamicShape);
         }
         shapes.check_expressions()?;
         if let Some(root) = cx.group.root
             && !shapes.keeps_slices_apart(&cx.function.insts[root])
         {
-            return Err(dynamic());
+            return Err(Unsupported::DynamicShape);
         }
         extents
     };
@@ -195,9 +191,9 @@ fn outer_of(cx: &Context<'_>) -> Result<Outer, Unsupported> {
         let interval = cx.function.interval(Extent::Value(extent));
         product.checked_mul(u64::try_from(interval.high).ok().filter(|_| interval.is_bounded() && interval.low >= 0)?)
     });
-    let most = most.ok_or_else(|| Unsupported::new("an extent without a bound"))?;
+    let most = most.ok_or(Unsupported::UnboundedExtent)?;
     if dynamic_ones.iter().any(|&v| slice_bytes(cx, v).is_none()) {
-        return Err(Unsupported::new("slices that do not begin at whole bytes"));
+        return Err(Unsupported::SlicesInBytes);
     }
     Ok(Outer { extents, most, blocks: shapes.blocks(most) })
 }
@@ -256,7 +252,7 @@ impl Shapes<'_, '_> {
         for operand in group.prologue.iter().flat_map(|e| &e.operands) {
             sound &= read.is_some_and(|&read| self.follows(&self.shape(*operand), &self.shape(read)));
         }
-        if sound { Ok(()) } else { Err(dynamic()) }
+        if sound { Ok(()) } else { Err(Unsupported::DynamicShape) }
     }
 
     /// Tests whether each slice of the results depends only on the operands' slices of the same number, and on operands without slices. All tensors

@@ -104,7 +104,7 @@ impl Quantity {
             })
         };
         let sum = self.terms.iter().try_fold(0u64, |sum, (factors, n)| sum.checked_add(largest(factors, *n)?));
-        sum.filter(|&most| most < 1 << 62).ok_or_else(|| Unsupported::new("a tensor without a bound on its size"))
+        sum.filter(|&most| most < 1 << 62).ok_or(Unsupported::UnboundedTensor)
     }
 }
 

@@ -274,15 +274,14 @@ impl<'s> Writer<'_, 's> {
     }
 
     fn external(&mut self, group: &Group) -> Result<External, Unsupported> {
-        let missing = || Unsupported::new("a custom operator without a function");
         let function = self.from.addresses.resolver.function();
-        let data = group.root.map(|root| &function.insts[root]).ok_or_else(missing)?;
-        let Operation::External(external) = &data.operation else { return Err(missing()) };
+        let data = group.root.map(|root| &function.insts[root]).ok_or(Unsupported::CustomWithoutFunction)?;
+        let Operation::External(external) = &data.operation else { return Err(Unsupported::CustomWithoutFunction) };
         let (scales, zero_points) = (self.module_constant(external.scales), self.module_constant(external.zero_points));
         let mut tensors = Vec::new();
         for (value, number) in data.operands.iter().chain(&data.results).zip(0u64..) {
             let ty = function.tensor(*value);
-            let shape = ty.static_shape().ok_or_else(|| Unsupported::new("a custom operator on a tensor of dynamic shape"))?;
+            let shape = ty.static_shape().ok_or(Unsupported::CustomDynamicShape)?;
             let extents: Vec<u8> = shape.iter().flat_map(|extent| extent.to_le_bytes()).collect();
             tensors.push(ExternalTensor {
                 address: self.from.addresses.of(self.pool, *value),

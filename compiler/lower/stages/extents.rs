@@ -66,7 +66,7 @@ pub(in crate::lower) fn check_bounds(frame: &Frame<'_>, function: &Function, nod
                     let ty = function.tensor(value);
                     let sound = |e: &Extent| function.interval(*e).low >= 0;
                     if function.bound_bytes(ty).is_none() || !ty.shape.iter().all(sound) {
-                        let error = Unsupported::new("a tensor without a bound on its size");
+                        let error = Unsupported::UnboundedTensor;
                         let help =
                             "give an input's extent a bound with --bound in0.DIMENSION=N, or an output's with --bound out0.DIMENSION=N";
                         return Err(frame.unsupported(function, group, &error).help(help).into());

@@ -53,7 +53,7 @@ impl<'a> AttentionSchedule<'a> {
         let (query, key) = (cx.quantities(operands[0]), cx.quantities(operands[1]));
         let known = |quantity: &Quantity| {
             let number = quantity.as_known().and_then(|n| u64::try_from(n).ok());
-            number.ok_or_else(|| Unsupported::new("attention whose heads or depth are known only when the program runs"))
+            number.ok_or(Unsupported::AttentionExtents)
         };
         let of = |extent: &crate::ir::Extent| Quantity::of(cx.function.resolved(*extent));
         let many = cx.machine.registers.count() >= 32 && cx.machine.has_vectors();

@@ -98,8 +98,7 @@ impl<'a> BlockSchedule<'a> {
         let [left, right, scales] = cx.function.insts[root].operands[..] else { return Err(cx.no_schedule(root)) };
         let shape = cx.shape(left)?;
         let rows = shape[..shape.len() - 1].iter().product();
-        let constant =
-            |value| cx.constant_data(value).ok_or_else(|| Unsupported::new("products in blocks with weights that are no constants"));
+        let constant = |value| cx.constant_data(value).ok_or(Unsupported::ComputedBlocks);
         let (weights, factors) = (constant(right)?, constant(scales)?);
         let (filter, blocks) = (cx.shape(right)?, cx.shape(scales)?[1]);
         let of_bytes = || Encoding::for_levels(cx.levels);

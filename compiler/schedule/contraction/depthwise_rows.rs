@@ -121,7 +121,7 @@ impl<'a> DepthwiseRows<'a> {
     /// [`Unsupported`] if the epilogue has no lowering.
     pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
-        let products = match Products::on(cx.machine).ok_or_else(|| Unsupported::new("products of bytes in rows"))? {
+        let products = match Products::on(cx.machine).ok_or(Unsupported::ByteProducts)? {
             // The correction of moved weights is a sum of products of four.
             Products::In16Bits if !work.weights.fit_signed_byte(work.open) => Products::Fours,
             products => products,

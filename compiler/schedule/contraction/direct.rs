@@ -9,7 +9,7 @@
 use crate::ir::Value as Tensor;
 use crate::machine::{MACHINES, Machine};
 use crate::schedule::context::{Context, Goal};
-use crate::schedule::contraction::geometry::contraction::{Contraction, Planes, pointwise};
+use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::joined_rows;
 use crate::schedule::contraction::geometry::needs::{keeps_rows, overwritten_by_rows};
 use crate::schedule::contraction::geometry::phases::Phase;
@@ -163,7 +163,7 @@ impl<'a> DirectSchedule<'a> {
         };
         let window_rows = work.planes.window * work.window[0];
         if window_rows > MAX_WINDOW_ROWS {
-            return Err(Unsupported::new(format!("a window of {window_rows} rows")));
+            return Err(Unsupported::WindowRows(window_rows));
         }
         let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1)).transpose()?;
         let lanes = lanes_of(cx.machine, form);

@@ -136,7 +136,7 @@ impl<'a> SparseProducts<'a> {
     /// [`Unsupported`] if the epilogue has no lowering, or if the contraction is not accepted.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let weights = work.weights.sparse_elements().unwrap_or(0);
-        let block = Block::best(cx.machine, &work, weights).ok_or_else(|| Unsupported::new("sparse weights of so few pixels"))?;
+        let block = Block::best(cx.machine, &work, weights).ok_or(Unsupported::SparsePixels)?;
         let panels = panels(&cx, &work);
         work.fold_pixels(block.pixels);
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
@@ -194,7 +194,7 @@ impl Schedule for SparseProducts<'_> {
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&self.cx, &mut b, &mut arguments, &self.work, shared)?;
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &self.work.weights, &mut arguments);
-        let places = stored.places.ok_or_else(|| Unsupported::new("weights whose zeros are stored"))?;
+        let places = stored.places.ok_or(Unsupported::StoredZeros)?;
         let [of_rows, of_sums] = self.scratch();
         let rows = arguments.scratch(&mut b, "rows", 0, Lane::F32, of_rows);
         let sums = arguments.scratch(&mut b, "sums", 1, Lane::F32, of_sums);

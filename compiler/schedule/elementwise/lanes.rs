@@ -18,7 +18,7 @@ pub fn memory_lane(element: ElementType) -> Result<Lane, Unsupported> {
         E::I64 | E::U64 => Lane::I64,
         E::F32 => Lane::F32,
         E::F64 => Lane::F64,
-        E::I2 | E::I4 | E::U4 | E::C64 | E::C128 => return Err(Unsupported::new(format!("arithmetic on {element}"))),
+        E::I2 | E::I4 | E::U4 | E::C64 | E::C128 => return Err(Unsupported::Arithmetic(element)),
     })
 }
 

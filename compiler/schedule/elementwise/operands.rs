@@ -122,7 +122,7 @@ impl<'a> ElementWise<'a> {
                 Source::Tensor(value) => {
                     let operand = cx.quantities(*value);
                     if !fits(&operand, &shape) {
-                        return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+                        return Err(Unsupported::ExtentsMayDiffer);
                     }
                     let picked = Picked::new(&cx, *value);
                     (cx.element(*value), picked.map_or_else(|| access(&operand, &shape), Access::Picked))

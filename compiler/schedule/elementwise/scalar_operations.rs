@@ -32,8 +32,7 @@ pub(super) struct Call<'a> {
 
 impl Call<'_> {
     fn unsupported<T>(&self, op: ScalarOp) -> Result<T, Unsupported> {
-        let types = self.types.iter().map(|t| t.name()).collect::<Vec<_>>().join(", ");
-        Err(Unsupported::new(format!("scalar operation {} on ({types}) to {}", op.name(), self.ty)))
+        Err(Unsupported::ScalarOperation { op, from: self.types.to_vec(), to: self.ty })
     }
 
     fn vector(&self) -> Result<Type, Unsupported> {

@@ -65,7 +65,7 @@ impl Schedule for IndexSchedule<'_> {
                 x
             }
             (Operation::IndexTensor(_), &[x]) => x,
-            _ => return Err(Unsupported::new(format!("operator {name}"))),
+            _ => return Err(Unsupported::Operator(data.op())),
         };
         let lane = b.lane_of(result);
         let stored = if lane == Lane::I64 { value } else { b.convert(ConvertOp::Wrap, value, lane) };

@@ -35,7 +35,7 @@ impl<'a> ScatterSchedule<'a> {
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Scatter(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
-        let [target, indices, updates] = data.operands[..] else { return Err(Unsupported::new("a scatter of other operands")) };
+        let [target, indices, updates] = data.operands[..] else { return Err(Unsupported::ScatterOperands) };
         let element = cx.element(target);
         let (lane, reduction) = match operator.combination.reduction() {
             None => (raw_lane(element)?, None),
@@ -44,7 +44,7 @@ impl<'a> ScatterSchedule<'a> {
         let skips_negative = operator.skips_negative;
         let slices = Slices::new(&cx, data, operator.axis, operator.batch)?;
         if product(&cx.quantities(updates)) != slices.listed() {
-            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+            return Err(Unsupported::ExtentsMayDiffer);
         }
         Ok(Self { cx, target, indices, updates, slices, lane, reduction, skips_negative })
     }

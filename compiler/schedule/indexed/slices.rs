@@ -18,7 +18,7 @@ pub fn raw_lane(element: ElementType) -> Result<Lane, Unsupported> {
         16 => Ok(Lane::I16),
         32 => Ok(Lane::I32),
         64 => Ok(Lane::I64),
-        _ => Err(Unsupported::new(format!("moving elements of {element}"))),
+        _ => Err(Unsupported::Move(element)),
     }
 }
 
@@ -87,7 +87,7 @@ impl Slices {
     pub fn new(cx: &Context<'_>, data: &InstData, axis: usize, batch: usize) -> Result<Self, Unsupported> {
         let (shape, indices) = (cx.quantities(data.operands[0]), cx.quantities(data.operands[1]));
         if product(&indices[..batch]) != product(&shape[..batch]) {
-            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+            return Err(Unsupported::ExtentsMayDiffer);
         }
         let index_lane = if cx.element(data.operands[1]) == ElementType::I64 { Lane::I64 } else { Lane::I32 };
         Ok(Self {

@@ -29,7 +29,7 @@ impl<'a> IotaSchedule<'a> {
         let (shape, axis) = (cx.quantities(data.results[0]), operator.axis);
         let parts = [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])];
         if parts[1].most(cx.function)? > i32::MAX as u64 {
-            return Err(Unsupported::new("positions beyond 31 bits"));
+            return Err(Unsupported::Positions);
         }
         Ok(Self { cx, shape: parts, lane: memory_lane(cx.element(data.results[0]))? })
     }

@@ -76,7 +76,7 @@ impl<'a> MovementSchedule<'a> {
         let data = &cx.function.insts[root];
         let output = data.results[0];
         if cx.element(output).bits() < 8 {
-            return Err(Unsupported::new(format!("{} of {}", data.op().name(), cx.element(output))));
+            return Err(Unsupported::OperatorOf { op: data.op(), element: cx.element(output) });
         }
         let lane = lane(&cx, &[data.operands[0], output])?;
         let to = strides(&cx.quantities(output));
@@ -112,7 +112,7 @@ impl<'a> MovementSchedule<'a> {
         elements = match elements.as_known() {
             Some(_) => Quantity::known(i64::try_from(lanes_of(&cx, from, lane)?).unwrap_or(i64::MAX)),
             None if bits >= 8 => elements.scaled(parts(cx.element(from), lane)),
-            None => return Err(Unsupported::new("copies of 4-bit integers whose number is known only when the program runs")),
+            None => return Err(Unsupported::PackedCopy),
         };
         let copies = vec![run(elements)];
         Ok(Self { cx, operands: vec![from], copies, starts: vec![], cuts: vec![], equal: vec![], lane, fill: None, name: "copy" })
@@ -122,7 +122,7 @@ impl<'a> MovementSchedule<'a> {
 /// Returns the number of lanes in a tensor.
 fn lanes_of(cx: &Context<'_>, tensor: Tensor, lane: Lane) -> Result<u64, Unsupported> {
     let bytes = cx.element(tensor).bytes_for(cx.most_elements(tensor)?);
-    Ok(bytes.ok_or_else(|| Unsupported::new("a tensor beyond all memory"))? / u64::from(lane.bytes()))
+    Ok(bytes.ok_or(Unsupported::BeyondMemory)? / u64::from(lane.bytes()))
 }
 
 /// Returns the widest lane that divides the elements of all tensors. Packed elements have byte lanes.
@@ -133,7 +133,7 @@ fn lane(cx: &Context<'_>, tensors: &[Tensor]) -> Result<Lane, Unsupported> {
         16 => Ok(Lane::I16),
         32 => Ok(Lane::I32),
         64.. => Ok(Lane::I64),
-        bits => Err(Unsupported::new(format!("moving elements of {bits} bits"))),
+        bits => Err(Unsupported::MoveBits(bits)),
     }
 }
 
@@ -225,7 +225,7 @@ fn single(cx: &Context<'_>, data: &InstData, to: &[Quantity]) -> Result<Copy, Un
             for d in 0..output.len() {
                 let repeats = d < new || shape[d - new].is(1);
                 if !repeats && shape[d - new] != output[d] {
-                    return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+                    return Err(Unsupported::ExtentsMayDiffer);
                 }
                 let stride = if repeats { zero.clone() } else { from[d - new].clone() };
                 copy.dimensions.push(dimension(&output[d], stride, &to[d]));
@@ -243,7 +243,7 @@ fn single(cx: &Context<'_>, data: &InstData, to: &[Quantity]) -> Result<Copy, Un
                 copy.dimensions.push(dimension(&extent, from[d].clone(), &to[d]));
             }
         }
-        _ => return Err(Unsupported::new(format!("operator {}", data.op()))),
+        _ => return Err(Unsupported::Operator(data.op())),
     }
     Ok(copy)
 }
@@ -255,7 +255,7 @@ fn concat(cx: &Context<'_>, data: &InstData, axis: usize, to: &[Quantity]) -> Re
     for (operand, &value) in data.operands.iter().enumerate() {
         let shape = cx.quantities(value);
         if (0..shape.len()).any(|d| d != axis && shape[d] != output[d]) {
-            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+            return Err(Unsupported::ExtentsMayDiffer);
         }
         let from = strides(&shape);
         let dimension = |d: usize| Dimension { extent: shape[d].clone(), from_stride: from[d].clone(), to_stride: to[d].clone() };

@@ -56,7 +56,7 @@ impl<'a> SuppressSchedule<'a> {
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::NonMaxSuppression(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
-        let [rows, boxes] = &cx.quantities(data.operands[1])[..] else { return Err(Unsupported::new("scores without rows")) };
+        let [rows, boxes] = &cx.quantities(data.operands[1])[..] else { return Err(Unsupported::ScoresWithoutRows) };
         let (rows, boxes) = (rows.clone(), boxes.clone());
         let lanes = cx.machine.lanes(4);
         let padded = boxes.most(cx.function)?.next_multiple_of(lanes.into());

@@ -36,7 +36,7 @@ impl<'a> TopKSchedule<'a> {
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
         let (shape, element) = (cx.quantities(operand), cx.element(operand));
-        let Some((extent, outer)) = shape.split_last() else { return Err(Unsupported::new("top_k without a dimension")) };
+        let Some((extent, outer)) = shape.split_last() else { return Err(Unsupported::TopKOfScalar) };
         Ok(Self {
             cx,
             operand,

@@ -55,7 +55,7 @@ impl<'a> ArgReduceSchedule<'a> {
         let (shape, axis) = (cx.quantities(operand), operator.axis);
         let parts = [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])];
         if parts[1].most(cx.function)? > i32::MAX as u64 {
-            return Err(Unsupported::new("positions beyond 31 bits"));
+            return Err(Unsupported::Positions);
         }
         let element = if cx.element(operand) == ElementType::Bool { ElementType::U8 } else { cx.element(operand) };
         let result_lane = memory_lane(cx.element(data.results[0]))?;

@@ -1,6 +1,6 @@
 //! Reductions in registers, for windows, whole axes and rows: neutral element and combination.
 
-use crate::ir::{ElementType, Reduction as Kind, Word};
+use crate::ir::{ElementType, Reduction as Kind};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::elementwise::lanes::{exact, narrow, register_lane};
 use crate::schedule::elementwise::operands::ElementWise;
@@ -30,7 +30,7 @@ impl Reduction {
             _ => lane != Lane::Mask,
         };
         if !ok {
-            return Err(Unsupported::new(format!("{} over {element}", kind.word())));
+            return Err(Unsupported::Reduction { reduction: kind, element });
         }
         Ok(Self { kind, element, lane })
     }

@@ -52,7 +52,7 @@ impl<'a> WindowSchedule<'a> {
         let (shape, output) = (cx.largest_shape(operand)?, cx.largest_shape(data.results[0])?);
         let spatial = shape.len() - 2;
         if !(1..=2).contains(&spatial) {
-            return Err(Unsupported::new(format!("a window over {spatial} dimensions")));
+            return Err(Unsupported::Window(spatial));
         }
         let pair = |list: &[u64], one: u64| if spatial == 2 { [list[0], list[1]] } else { [one, list[0]] };
         let numbers = |list: &[i64], one: u64| pair(&list.iter().map(|&n| n as u64).collect::<Vec<_>>(), one);

@@ -40,7 +40,7 @@ impl<'a> Facts<'a> {
     /// [`Unsupported`] for types without lowering.
     pub fn reduction(&self, inst: Inst) -> Result<Reduction, Unsupported> {
         let data = &self.cx.function.insts[inst];
-        let Operation::Reduce(reduce) = &data.operation else { return Err(Unsupported::new(format!("reductions by {}", data.op()))) };
+        let Operation::Reduce(reduce) = &data.operation else { return Err(Unsupported::ReductionBy(data.op())) };
         Reduction::new(reduce.reduction, self.cx.element(data.operands[0]))
     }
 

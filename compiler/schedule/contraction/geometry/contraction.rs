@@ -131,7 +131,7 @@ impl Contraction {
         let mut contraction = match &data.operation {
             Operation::Conv(conv) => Self::of_conv(cx, data, conv, &cx.largest_shape(input)?, &filter_shape)?,
             Operation::Matmul(matmul) => Self::of_matmul(cx, data, matmul, &cx.shape(input)?, &filter_shape)?,
-            other => return Err(Unsupported::new(format!("operator {}", other.op()))),
+            other => return Err(Unsupported::Operator(other.op())),
         };
         let accumulates = match contraction.element {
             ElementType::F32 | ElementType::F16 | ElementType::Bf16 => {
@@ -144,8 +144,8 @@ impl Contraction {
         };
         let whole = contraction.element != ElementType::I16 || contraction.input_zero_point == 0;
         if !accumulates || !whole {
-            let (element, filter, sum) = (contraction.element, cx.element(filter), contraction.accumulator);
-            return Err(Unsupported::new(format!("{} of {element} and {filter} summed in {sum}", data.op())));
+            let (left, right, sum) = (contraction.element, cx.element(filter), contraction.accumulator);
+            return Err(Unsupported::Products { op: data.op(), left, right, sum });
         }
         contraction.take_bias(cx);
         Ok(contraction)
@@ -155,7 +155,7 @@ impl Contraction {
         let output = cx.largest_shape(data.results[0])?;
         let (spatial, sizes) = (shape.len() - 2, Sizes::of(cx, data, &conv.geometry)?);
         if spatial > 3 {
-            return Err(Unsupported::new(format!("convolution over {spatial} dimensions")));
+            return Err(Unsupported::Convolution(spatial));
         }
         // With fewer dimensions there is a single row and a single plane. The same holds for leading dimensions if the last ones have one
         // element: a tile runs along columns.
@@ -168,16 +168,16 @@ impl Contraction {
         let geometry = &conv.geometry;
         let (input_size, output_size, window) = (three(&shape[1..], 1), three(&output[1..], 1), three(&filter[1..], 1));
         if product(&window) > MAX_TAPS {
-            return Err(Unsupported::new(format!("a convolution with a window of {window:?}")));
+            return Err(Unsupported::Taps(window));
         }
         let (strides, dilation) = (signed(&geometry.strides, 1), signed(&geometry.dilation, 1));
         let (low, high) = (signed(&geometry.padding_low, 0), signed(&geometry.padding_high, 0));
         let input_dilation = signed(&conv.input_dilation, 1);
         if product(&input_dilation) > MAX_PHASES {
-            return Err(Unsupported::new(format!("convolution of an input dilated by {input_dilation:?}")));
+            return Err(Unsupported::InputDilation(input_dilation));
         }
         if sizes.is_some() && input_dilation != [1; 3] {
-            return Err(Unsupported::new("convolution of a dilated input whose extents are known only when the program runs"));
+            return Err(Unsupported::OpenInputDilation);
         }
         let high = if sizes.is_some() {
             [0, 1, 2].map(|d| needed_behind(input_size[d] + low[d], output_size[d], strides[d], (window[d], dilation[d])))

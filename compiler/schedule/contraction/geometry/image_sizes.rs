@@ -65,7 +65,7 @@ impl Sizes {
             [columns] => Ok([Quantity::known(one), Quantity::known(one), columns.clone()]),
             [rows, columns] => Ok([Quantity::known(one), rows.clone(), columns.clone()]),
             [planes, rows, columns] => Ok([planes.clone(), rows.clone(), columns.clone()]),
-            _ => Err(Unsupported::new(format!("windows over {spatial} dimensions whose extents are known only when the program runs"))),
+            _ => Err(Unsupported::OpenWindows(spatial)),
         };
         Ok(Some(Self {
             batch: input[0].clone(),

@@ -27,18 +27,17 @@ pub fn read(cx: &Context<'_>, data: &InstData, zero_point: i64, computed: bool) 
             let found = cx.packed.found(Source::of(constant, Some((stored, zero_point))));
             Ok(Weights::Integers(Integers::new(constant.clone(), count, (stored, zero_point), found)))
         }
-        other => Err(Unsupported::new(format!("a contraction with a {other} right operand"))),
+        other => Err(Unsupported::RightOperand(other)),
     }
 }
 
 fn of_tensor(cx: &Context<'_>, tensor: Value, zero_point: i64) -> Result<Weights, Unsupported> {
     let element = cx.element(tensor);
     if !matches!(element, ElementType::F32 | ElementType::F16 | ElementType::Bf16 | ElementType::I8 | ElementType::U8) {
-        return Err(Unsupported::new(format!("a contraction with a {element} right operand that is no constant")));
+        return Err(Unsupported::ComputedRightOperand(element));
     }
     if element.is_integer() && cx.module.open_constants {
-        let what = format!("a contraction with a computed {element} right operand, with weights in a file of their own,");
-        return Err(Unsupported::new(what));
+        return Err(Unsupported::ComputedBesideExternal(element));
     }
     check_range(element, zero_point)?;
     Ok(Weights::Computed { tensor, element, zero_point, count: cx.shape(tensor)?.iter().product() })
@@ -48,5 +47,5 @@ fn of_tensor(cx: &Context<'_>, tensor: Value, zero_point: i64) -> Result<Weights
 fn check_range(element: ElementType, zero_point: i64) -> Result<(), Unsupported> {
     let (low, high) = element.integer_range().unwrap_or((0, 0));
     let fits = [low, high].iter().all(|&n| i16::try_from(n - i128::from(zero_point)).is_ok());
-    if fits { Ok(()) } else { Err(Unsupported::new("a filter zero point outside its type")) }
+    if fits { Ok(()) } else { Err(Unsupported::FilterZeroPoint) }
 }

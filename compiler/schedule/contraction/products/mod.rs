@@ -77,13 +77,14 @@ impl<'a> ProductsSchedule<'a> {
             _ => false,
         };
         if !sound {
-            return Err(Unsupported::new(format!("matmul of {} and {} summed in {accumulator}", elements[0], elements[1])));
+            let [left, right] = elements;
+            return Err(Unsupported::Products { op: data.op(), left, right, sum: accumulator });
         }
         let (l, r, output) = (cx.quantities(left), cx.quantities(data.operands[1]), cx.quantities(data.results[0]));
         let (ll, lm) = l.split_at(l.len() - 2);
         let (rl, rm) = r.split_at(r.len() - 2);
         if lm[1] != rm[1] {
-            return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+            return Err(Unsupported::ExtentsMayDiffer);
         }
         let writer = ElementWise::new(cx, None)?;
         let right_strides = match turned {
@@ -102,7 +103,7 @@ impl<'a> ProductsSchedule<'a> {
                 steps_here.push(match own {
                     Some(own) if leading[own] == *extent => strides[own].clone(),
                     Some(own) if !leading[own].is(1) => {
-                        return Err(Unsupported::new("extents that are known only when the program runs, and may differ"));
+                        return Err(Unsupported::ExtentsMayDiffer);
                     }
                     _ => Quantity::known(0),
                 });

@@ -119,7 +119,7 @@ impl Staging {
         };
         let ring = [rings, ring_rows].iter().fold(row, |product, &n| product.saturating_mul(n.into()));
         if ring > MOST_ELEMENTS {
-            return Err(Unsupported::new(format!("windows over {ring} elements of input and padding")));
+            return Err(Unsupported::StagedElements(ring));
         }
         Ok(Self {
             form,
