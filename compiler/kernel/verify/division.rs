@@ -1,14 +1,15 @@
 //! Rules of independent rounds and ranges. The interpreter finds races between them.
 
+use super::Rule;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
 /// Checks the rules of all loops and divisions of a kernel.
-pub fn check(kernel: &Kernel) -> Result<(), String> {
+pub fn check(kernel: &Kernel) -> Result<(), Rule> {
     for Statement { inst, .. } in kernel.statements() {
         let (Inst::For { each: true, body, .. } | Inst::Divide { body, .. }) = inst else { continue };
         if kernel.grid.is_some() {
-            return Err("a grid, and independent rounds".into());
+            return Err(Rule::GridOfRounds);
         }
         check_own(kernel, body, &kernel.arrays_written_in(body))?;
     }
@@ -17,7 +18,7 @@ pub fn check(kernel: &Kernel) -> Result<(), String> {
 }
 
 /// Checks that buffers with a copy for each round or range are only accessed inside them.
-fn check_own(kernel: &Kernel, body: &Region, own: &[Buffer]) -> Result<(), String> {
+fn check_own(kernel: &Kernel, body: &Region, own: &[Buffer]) -> Result<(), Rule> {
     for &buffer in own {
         let accesses = |region: &Region| {
             let mut count = 0;
@@ -25,28 +26,28 @@ fn check_own(kernel: &Kernel, body: &Region, own: &[Buffer]) -> Result<(), Strin
             count
         };
         if accesses(body) < accesses(&kernel.body) {
-            return Err(format!("an access to {} outside of the rounds that each have their own", kernel.buffer(buffer).name));
+            return Err(Rule::OutsideRounds(kernel.buffer(buffer).name.clone()));
         }
     }
     Ok(())
 }
 
 /// Checks the rules of a kernel with a `Divide`. `divides` is the number of these statements.
-fn check_divide(kernel: &Kernel, divides: usize) -> Result<(), String> {
+fn check_divide(kernel: &Kernel, divides: usize) -> Result<(), Rule> {
     let mut effects = kernel.body.statements.iter().map(|statement| &statement.inst).filter(|inst| inst.has_effect());
     let (Some(Inst::Divide { private, body, .. }), None, 1) = (effects.next(), effects.next(), divides) else {
-        return Err("a divide that is not all that the kernel does".into());
+        return Err(Rule::DivideBesideOthers);
     };
     if kernel.integers > 0 {
-        return Err("a divide, and integer parameters".into());
+        return Err(Rule::DivideParameters);
     }
     for (number, &buffer) in private.iter().enumerate() {
-        let data = kernel.buffers.get(buffer.index()).ok_or_else(|| format!("there is no buffer {buffer}"))?;
+        let data = kernel.buffers.get(buffer.index()).ok_or(Rule::NoBuffer(buffer))?;
         if data.kind != BufferKind::Scratch {
-            return Err(format!("buffer {} is private, and no scratch memory", data.name));
+            return Err(Rule::PrivateKind(data.name.clone()));
         }
         if private[..number].contains(&buffer) {
-            return Err(format!("buffer {} is private twice", data.name));
+            return Err(Rule::PrivateTwice(data.name.clone()));
         }
     }
     check_own(kernel, body, private)
@@ -55,7 +56,7 @@ fn check_divide(kernel: &Kernel, divides: usize) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use crate::kernel::text::parse_kernel;
-    use crate::kernel::verify::verify;
+    use crate::kernel::verify::{Rule, verify};
 
     /// Returns the first broken rule of a kernel with a given body.
     fn broken(body: &str) -> Option<String> {
@@ -65,7 +66,7 @@ mod tests {
               {body}
             }}"
         );
-        verify(&parse_kernel(&text).unwrap()).err().map(|error| error.message)
+        verify(&parse_kernel(&text).unwrap()).err().map(|error| error.rule.to_string())
     }
 
     #[test]
@@ -79,7 +80,7 @@ mod tests {
         let carries = broken("%4: i64 = for each %1 in 0..8 step 1 carry %2 = 0 { %3: i64 = add %2, %1 yield %3 }");
         assert_eq!(carries.unwrap(), "independent rounds that carry a value");
         let grid = "kernel @k(y: output i32[8] align 4, %0: i64) grid 8 workgroup 8 { for each %1 in 0..1 step 1 { store y[%0], 1 } }";
-        assert_eq!(verify(&parse_kernel(grid).unwrap()).unwrap_err().message, "a grid, and independent rounds");
+        assert_eq!(verify(&parse_kernel(grid).unwrap()).unwrap_err().rule, Rule::GridOfRounds);
     }
 
     #[test]

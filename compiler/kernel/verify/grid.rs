@@ -1,5 +1,6 @@
 //! Rules of kernels with a grid.
 
+use super::Rule;
 use crate::kernel::equal::Equal;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
@@ -8,41 +9,41 @@ use cranelift_entity::EntityRef;
 const MOST_POSITIONS: u64 = i32::MAX as u64;
 
 /// Checks the rules. Returns the position with its type.
-pub fn check(kernel: &Kernel, grid: Grid) -> Result<(Value, Type), String> {
+pub fn check(kernel: &Kernel, grid: Grid) -> Result<(Value, Type), Rule> {
     let &[position] = &kernel.body.params[..] else {
-        return Err(format!("a grid and {} integer parameters", kernel.body.params.len()));
+        return Err(Rule::GridParameters(kernel.body.params.len()));
     };
-    let ty = kernel.types.get(position.index()).copied().ok_or_else(|| format!("{position} has no type"))?;
+    let ty = kernel.types.get(position.index()).copied().ok_or(Rule::NoType(position))?;
     if !ty.is_index() {
-        return Err(format!("the position {position} is {ty}, no index"));
+        return Err(Rule::Position { position, ty });
     }
     if !(1..=MOST_POSITIONS).contains(&grid.positions) || grid.workgroup == 0 {
-        return Err(format!("a grid of {} positions in workgroups of {}", grid.positions, grid.workgroup));
+        return Err(Rule::GridSize { positions: grid.positions, workgroup: grid.workgroup });
     }
     check_status(kernel)?;
     Ok((position, ty))
 }
 
 /// Checks that a kernel that may fail has a status word, which nothing else reads or writes.
-fn check_status(kernel: &Kernel) -> Result<(), String> {
+fn check_status(kernel: &Kernel) -> Result<(), Rule> {
     if !kernel.may_fail() {
         return Ok(());
     }
-    let status = kernel.status().ok_or("a kernel with a grid may fail, and its last pointer parameter is no output of one i32")?;
+    let status = kernel.status().ok_or(Rule::NoStatus)?;
     let mut accesses = kernel.statements();
     match accesses.any(|statement| statement.inst.buffer() == Some(status)) {
-        true => Err(format!("an access to the status {}", kernel.buffer(status).name)),
+        true => Err(Rule::StatusAccess(kernel.buffer(status).name.clone())),
         false => Ok(()),
     }
 }
 
 /// Checks that all positions of a workgroup come to the same barriers, and that only they share memory.
-pub fn check_barriers(kernel: &Kernel) -> Result<(), String> {
+pub fn check_barriers(kernel: &Kernel) -> Result<(), Rule> {
     let shared = kernel.buffers.iter().find(|data| data.kind == BufferKind::Shared);
     let Some(grid) = kernel.grid else {
         return match shared {
-            Some(data) => Err(format!("buffer {} is shared, and there is no grid", data.name)),
-            None if kernel.has_barrier() => Err("a barrier, and no grid".into()),
+            Some(data) => Err(Rule::SharedWithoutGrid(data.name.clone())),
+            None if kernel.has_barrier() => Err(Rule::BarrierWithoutGrid),
             None => Ok(()),
         };
     };
@@ -50,26 +51,26 @@ pub fn check_barriers(kernel: &Kernel) -> Result<(), String> {
         return Ok(());
     }
     if !grid.positions.is_multiple_of(grid.workgroup.into()) {
-        return Err(format!("a shared buffer or a barrier, and {} positions do not fill workgroups of {}", grid.positions, grid.workgroup));
+        return Err(Rule::Workgroups { positions: grid.positions, workgroup: grid.workgroup });
     }
     if kernel.may_fail() {
-        return Err("a shared buffer or a barrier, to which a position that has failed does not come".into());
+        return Err(Rule::FailsBeforeBarrier);
     }
     check_region(&Equal::of(kernel), &kernel.body)
 }
 
 /// Checks a region to which all positions of a workgroup come equally often.
-fn check_region(equal: &Equal<'_>, region: &Region) -> Result<(), String> {
+fn check_region(equal: &Equal<'_>, region: &Region) -> Result<(), Rule> {
     let is_equal = |value: &Value| equal.contains(*value);
     for inst in region.statements.iter().map(|statement| &statement.inst) {
         let inner = inst.regions();
         match inst {
             _ if !inner.iter().any(|inner| has_barrier(inner)) => {}
             Inst::For { start, end, .. } if ![start, end].into_iter().all(is_equal) => {
-                return Err("a barrier in a loop that may count differently at each position".into());
+                return Err(Rule::BarrierInLoop);
             }
-            Inst::If { condition, .. } if !is_equal(condition) => return Err("a barrier under a condition".into()),
-            Inst::Loop { .. } => return Err("a barrier under a condition".into()),
+            Inst::If { condition, .. } if !is_equal(condition) => return Err(Rule::BarrierUnderCondition),
+            Inst::Loop { .. } => return Err(Rule::BarrierUnderCondition),
             _ => inner.into_iter().try_for_each(|inner| check_region(equal, inner))?,
         }
     }

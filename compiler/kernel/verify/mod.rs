@@ -11,6 +11,7 @@
 mod division;
 mod grid;
 mod rounding;
+mod rule;
 mod typing;
 
 #[cfg(test)]
@@ -21,21 +22,22 @@ use super::text::statement_line;
 use super::*;
 use cranelift_entity::EntityRef;
 pub use rounding::is_toward_zero;
+pub use rule::{List, Rule};
 
 /// A broken rule with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("kernel {kernel}: {message}{}", place.as_ref().map(|line| format!(", in `{line}`")).unwrap_or_default())]
+#[error("kernel {kernel}: {rule}{}", place.as_ref().map(|line| format!(", in `{line}`")).unwrap_or_default())]
 pub struct VerifyError {
     /// The kernel's name.
     pub kernel: String,
     /// The text of the statement. `None` if the rule concerns the whole kernel.
     pub place: Option<String>,
-    /// Description of the mistake.
-    pub message: String,
+    /// The rule.
+    pub rule: Rule,
 }
 
-/// Result of a check. The error is a sentence about a mistake.
-type Check<T = ()> = Result<T, String>;
+/// Result of a check.
+type Check<T = ()> = Result<T, Rule>;
 
 /// Checks a kernel.
 ///
@@ -44,17 +46,17 @@ type Check<T = ()> = Result<T, String>;
 pub fn verify(kernel: &Kernel) -> Result<(), VerifyError> {
     let states = vec![State::Unknown; kernel.types.len()];
     let mut verifier = Verifier { kernel, states, indices: Indices::new(&kernel.types, usize::MAX), loops: 0 };
-    verifier.kernel().map_err(|mistake| VerifyError { kernel: kernel.name.clone(), place: mistake.place, message: mistake.message })
+    verifier.kernel().map_err(|mistake| VerifyError { kernel: kernel.name.clone(), place: mistake.place, rule: mistake.rule })
 }
 
 struct Mistake {
     place: Option<String>,
-    message: String,
+    rule: Rule,
 }
 
-impl From<String> for Mistake {
-    fn from(message: String) -> Self {
-        Self { place: None, message }
+impl From<Rule> for Mistake {
+    fn from(rule: Rule) -> Self {
+        Self { place: None, rule }
     }
 }
 
@@ -80,10 +82,10 @@ impl Verifier<'_> {
         kernel.buffers.iter().try_for_each(check_buffer)?;
         kernel.types.iter().enumerate().try_for_each(|(i, ty)| check_type(Value::new(i), *ty))?;
         if kernel.body.params.len() != kernel.integers {
-            return Err(format!("{} integer parameters, but {} of the body", kernel.integers, kernel.body.params.len()).into());
+            return Err(Rule::IntegerParameters { declared: kernel.integers, found: kernel.body.params.len() }.into());
         }
         if !kernel.body.yields.is_empty() {
-            return Err("the body yields a value".to_owned().into());
+            return Err(Rule::BodyYields.into());
         }
         match kernel.grid {
             Some(grid) => {
@@ -101,9 +103,9 @@ impl Verifier<'_> {
 
     /// Makes a value visible.
     fn define(&mut self, value: Value, ty: Type) -> Check {
-        let state = self.states.get_mut(value.index()).ok_or_else(|| format!("{value} has no type"))?;
+        let state = self.states.get_mut(value.index()).ok_or(Rule::NoType(value))?;
         if *state != State::Unknown {
-            return Err(format!("{value} is defined twice"));
+            return Err(Rule::DefinedTwice(value));
         }
         *state = State::InScope;
         expect(value, self.kernel.ty(value), ty)
@@ -113,8 +115,8 @@ impl Verifier<'_> {
     fn ty(&self, value: Value) -> Check<Type> {
         match self.states.get(value.index()) {
             Some(State::InScope) => Ok(self.kernel.ty(value)),
-            Some(State::OutOfScope) => Err(format!("{value} is used outside its region")),
-            _ => Err(format!("{value} is used before it is defined")),
+            Some(State::OutOfScope) => Err(Rule::OutsideRegion(value)),
+            _ => Err(Rule::NotYetDefined(value)),
         }
     }
 
@@ -122,17 +124,15 @@ impl Verifier<'_> {
         expect(value, self.ty(value)?, ty)
     }
 
-    fn are(&self, values: &[Value], types: &[Type], what: &str) -> Check {
-        if values.len() != types.len() {
-            return Err(format!("{} {what}, not {}", values.len(), types.len()));
-        }
+    fn yields(&self, values: &[Value], types: &[Type]) -> Check {
+        same_length(List::Yields, values, types)?;
         values.iter().zip(types).try_for_each(|(&value, &ty)| self.is(value, ty))
     }
 
     /// Checks the statements of a region. `certain` is `true` if the region runs for all values of the counters around it.
     fn statements(&mut self, region: &Region, mut certain: bool) -> Result<(), Mistake> {
         for statement in &region.statements {
-            let place = |message| Mistake { place: Some(statement_line(self.kernel, statement)), message };
+            let place = |rule| Mistake { place: Some(statement_line(self.kernel, statement)), rule };
             match &statement.inst {
                 Inst::For { .. } | Inst::Divide { .. } | Inst::Loop { .. } | Inst::If { .. } => self.nest(statement, certain)?,
                 inst => {
@@ -151,10 +151,10 @@ impl Verifier<'_> {
         let result = match statement.results[..] {
             [] => None,
             [result] => Some(result),
-            _ => return Err("more than one result".into()),
+            _ => return Err(Rule::ManyResults),
         };
         let declared = match result {
-            Some(value) => Some(*self.kernel.types.get(value.index()).ok_or_else(|| format!("{value} has no type"))?),
+            Some(value) => Some(*self.kernel.types.get(value.index()).ok_or(Rule::NoType(value))?),
             None => None,
         };
         self.typing(&statement.inst, declared)?;
@@ -168,18 +168,17 @@ impl Verifier<'_> {
 
     /// Checks a statement with regions.
     fn nest(&mut self, statement: &Statement, certain: bool) -> Result<(), Mistake> {
-        let place = |kernel: &Kernel, message: String| Mistake { place: Some(statement_line(kernel, statement)), message };
         let kernel = self.kernel;
-        let at = |message: String| place(kernel, message);
+        let at = |rule: Rule| Mistake { place: Some(statement_line(kernel, statement)), rule };
         match &statement.inst {
             Inst::For { start, end, step, each, carried, body } => {
                 let index = self.index(*start).map_err(at)?;
                 self.is(*end, index).map_err(at)?;
                 if *step < 1 {
-                    return Err(at(format!("a step of {step}")));
+                    return Err(at(Rule::Step(*step)));
                 }
                 if *each && !carried.is_empty() {
-                    return Err(at("independent rounds that carry a value".into()));
+                    return Err(at(Rule::RoundsCarry));
                 }
                 let types = self.types(carried).map_err(at)?;
                 let params = [&[index], &types[..]].concat();
@@ -210,8 +209,9 @@ impl Verifier<'_> {
             }
             Inst::If { condition, then, otherwise } => {
                 self.is(*condition, Type::scalar(Lane::Mask)).map_err(at)?;
-                let results = statement.results.iter().map(|value| self.kernel.types.get(value.index()).copied());
-                let types: Vec<_> = results.collect::<Option<_>>().ok_or_else(|| at("a result has no type".into()))?;
+                let results = statement.results.iter();
+                let types = results.map(|&value| kernel.types.get(value.index()).copied().ok_or(Rule::NoType(value)));
+                let types = types.collect::<Check<Vec<_>>>().map_err(at)?;
                 self.region(then, &[], &types, false, &at)?;
                 self.region(otherwise, &[], &types, false, &at)?;
                 self.results(statement, &types).map_err(at)?;
@@ -232,16 +232,14 @@ impl Verifier<'_> {
         params: &[Type],
         yields: &[Type],
         certain: bool,
-        at: &impl Fn(String) -> Mistake,
+        at: &impl Fn(Rule) -> Mistake,
     ) -> Result<(), Mistake> {
-        if region.params.len() != params.len() {
-            return Err(at(format!("{} region parameters, not {}", region.params.len(), params.len())));
-        }
+        same_length(List::Parameters, &region.params, params).map_err(at)?;
         for (&param, &ty) in region.params.iter().zip(params) {
             self.define(param, ty).map_err(at)?;
         }
         self.statements(region, certain)?;
-        self.are(&region.yields, yields, "yields").map_err(at)?;
+        self.yields(&region.yields, yields).map_err(at)?;
         let inside = region.statements.iter().flat_map(|statement| &statement.results);
         for value in region.params.iter().chain(inside) {
             self.states[value.index()] = State::OutOfScope;
@@ -250,9 +248,7 @@ impl Verifier<'_> {
     }
 
     fn results(&mut self, statement: &Statement, types: &[Type]) -> Check {
-        if statement.results.len() != types.len() {
-            return Err(format!("{} results, not {}", statement.results.len(), types.len()));
-        }
+        same_length(List::Results, &statement.results, types)?;
         statement.results.iter().zip(types).try_for_each(|(&value, &ty)| self.define(value, ty))
     }
 
@@ -268,7 +264,7 @@ impl Verifier<'_> {
         };
         let data = self.kernel.buffer(buffer);
         if result.is_none() && data.kind == BufferKind::Input {
-            return Err(format!("a store to the input {}", data.name));
+            return Err(Rule::StoreToInput(data.name.clone()));
         }
         if matches!(inst, Inst::Load { mask: Some(_), .. } | Inst::Store { mask: Some(_), .. }) {
             return Ok(());
@@ -281,29 +277,34 @@ impl Verifier<'_> {
         let (low, high) = (i128::from(first.low) + offset, i128::from(first.high) + offset + i128::from(count) - 1);
         let outside = if low < 0 { low } else { high };
         if low < 0 || high >= i128::from(data.elements) {
-            return Err(format!("element {outside} of {}, which has {}", data.name, data.elements));
+            return Err(Rule::Outside { element: outside, buffer: data.name.clone(), elements: data.elements });
         }
         Ok(())
     }
 }
 
 fn expect(value: Value, found: Type, wanted: Type) -> Check {
-    if found == wanted { Ok(()) } else { Err(format!("{value} is {found}, not {wanted}")) }
+    if found == wanted { Ok(()) } else { Err(Rule::WrongType { value, found, wanted }) }
+}
+
+fn same_length(list: List, values: &[Value], types: &[Type]) -> Check {
+    if values.len() == types.len() { Ok(()) } else { Err(Rule::Count { list, found: values.len(), wanted: types.len() }) }
 }
 
 fn check_buffer(data: &BufferData) -> Check {
+    let buffer = || data.name.clone();
     if data.lane == Lane::Mask {
-        return Err(format!("buffer {} of masks", data.name));
+        return Err(Rule::BufferOfMasks(buffer()));
     }
     if !data.alignment.is_power_of_two() {
-        return Err(format!("buffer {} has an alignment of {}", data.name, data.alignment));
+        return Err(Rule::Alignment { buffer: buffer(), alignment: data.alignment });
     }
     if data.elements.checked_mul(data.lane.bytes().into()).is_none_or(|bytes| i64::try_from(bytes).is_err()) {
-        return Err(format!("buffer {} of {} elements", data.name, data.elements));
+        return Err(Rule::BufferLength { buffer: buffer(), elements: data.elements });
     }
     Ok(())
 }
 
 fn check_type(value: Value, ty: Type) -> Check {
-    if ty.lanes.is_power_of_two() { Ok(()) } else { Err(format!("{value} has {} lanes", ty.lanes)) }
+    if ty.lanes.is_power_of_two() { Ok(()) } else { Err(Rule::Lanes { value, lanes: ty.lanes }) }
 }

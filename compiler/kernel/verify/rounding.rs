@@ -1,5 +1,6 @@
 //! Rule of rounding. A kernel with a product that rounds towards zero sets this mode of the processor. So no other instruction may round to nearest.
 
+use super::Rule;
 use crate::kernel::*;
 
 /// Tests whether a kernel sets the processor's rounding mode.
@@ -8,11 +9,11 @@ pub fn is_toward_zero(kernel: &Kernel) -> bool {
 }
 
 /// Checks the rule.
-pub fn check(kernel: &Kernel) -> Result<(), String> {
+pub fn check(kernel: &Kernel) -> Result<(), Rule> {
     let is_float = |result: Option<Value>| result.is_some_and(|value| kernel.ty(value).lane.is_float());
     let mixes = |inst: &Inst, result: Option<Value>| rounds_to_nearest(inst, is_float(result));
     if is_toward_zero(kernel) && any(kernel, mixes) {
-        return Err("roundings of two kinds".into());
+        return Err(Rule::Roundings);
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Type rules of instructions without regions: types of operands and results.
 
-use super::{Check, Verifier, expect};
+use super::{Check, Rule, Verifier, expect};
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
@@ -11,7 +11,7 @@ impl Verifier<'_> {
         match result {
             Some(ty) if wants_result => self.of_value(inst, ty),
             None if !wants_result => self.of_effect(inst),
-            _ => Err(format!("{} result", if wants_result { "no" } else { "a" })),
+            _ => Err(if wants_result { Rule::NoResult } else { Rule::ResultOfEffect }),
         }
     }
 
@@ -23,11 +23,11 @@ impl Verifier<'_> {
                 self.mask_of(*mask, ty)?;
                 self.index(*index)?;
                 self.element(*buffer, ty)?;
-                require((1..=ty.lanes).contains(active), || format!("{active} active lanes of {}", ty.lanes))
+                active_lanes(*active, ty)
             }
             Inst::FailIf { condition, status } => {
                 self.is(*condition, Type::scalar(Lane::Mask))?;
-                require(*status != 0, || "a status of 0 is no failure".into())
+                require(*status != 0, Rule::StatusZero)
             }
             _ => Ok(()),
         }
@@ -38,25 +38,25 @@ impl Verifier<'_> {
         match inst {
             Inst::Constant { bits } => {
                 let width = if ty.lane == Lane::Mask { 1 } else { 8 * ty.lane.bytes() };
-                require(width == 64 || bits >> width == 0, || format!("a constant of more than {width} bits"))
+                require(width == 64 || bits >> width == 0, Rule::Constant(width))
             }
             Inst::Binary { op, a, b } => {
                 self.all(&[*a, *b], ty)?;
-                require(takes_binary(*op, ty.lane), || format!("{op:?} of {ty}"))
+                require(takes_binary(*op, ty.lane), Rule::Binary(*op, ty))
             }
             Inst::Unary { op, a } => {
                 self.is(*a, ty)?;
-                require(takes_unary(*op, ty.lane), || format!("{op:?} of {ty}"))
+                require(takes_unary(*op, ty.lane), Rule::Unary(*op, ty))
             }
             Inst::ShiftConstant { op, a, count } => {
                 self.is(*a, ty)?;
-                require(is_shift(*op) && ty.lane.is_integer(), || format!("{op:?} of {ty} as a shift"))?;
-                require(u32::from(*count) < 8 * ty.lane.bytes(), || format!("a shift of {ty} by {count}"))
+                require(is_shift(*op) && ty.lane.is_integer(), Rule::Shift(*op, ty))?;
+                require(u32::from(*count) < 8 * ty.lane.bytes(), Rule::ShiftCount { ty, count: *count })
             }
             Inst::Fma { a, b, c, rounding } => {
                 self.all(&[*a, *b, *c], ty)?;
                 let takes = ty.lane == Lane::F32 || ty.lane.is_float() && *rounding == Rounding::Nearest;
-                require(takes, || format!("a fused product of {ty}"))
+                require(takes, Rule::Fused(ty))
             }
             Inst::Compare { op, a, b } => self.compare(*op, *a, *b, ty),
             Inst::Select { mask, a, b } => {
@@ -65,27 +65,27 @@ impl Verifier<'_> {
             }
             Inst::Convert { op, a } => {
                 let from = self.ty(*a)?;
-                require(from.lanes == ty.lanes && converts(*op, from.lane, ty.lane), || format!("{op:?} of {from} to {ty}"))
+                require(from.lanes == ty.lanes && converts(*op, from.lane, ty.lane), Rule::Convert { op: *op, from, to: ty })
             }
             Inst::MulHigh { a, b, .. }
             | Inst::SaturatingRoundingDoublingHighMul { a, b, .. }
             | Inst::RoundingDivideByPowerOfTwo { a, b } => {
                 self.all(&[*a, *b], ty)?;
-                require(ty.lane == Lane::I32, || format!("{ty}, where i32 lanes are wanted"))
+                require(ty.lane == Lane::I32, Rule::FixedPoint(ty))
             }
             Inst::Dot { op, accumulator, a, b } => {
                 self.is(*accumulator, Type::vector(op.sum_lane(), ty.lanes))?;
                 self.is(*accumulator, ty)?;
-                require(!op.is_of_squares() || ty.lanes.is_multiple_of(4), || format!("squares in {ty}"))?;
+                require(!op.is_of_squares() || ty.lanes.is_multiple_of(4), Rule::Squares(ty))?;
                 self.all(&[*a, *b], op.operand_type(ty.lanes))
             }
             Inst::Horizontal { op, a } => {
                 let from = self.ty(*a)?;
-                require(ty == Type::scalar(from.lane) && ty.lane != Lane::Mask, || format!("{op:?} of {from} to {ty}"))
+                require(ty == Type::scalar(from.lane) && ty.lane != Lane::Mask, Rule::Horizontal { op: *op, from, to: ty })
             }
             Inst::FirstLanes { count } => {
                 self.is(*count, Type::INDEX)?;
-                require(ty.lane == Lane::Mask, || format!("first lanes of {ty}"))
+                require(ty.lane == Lane::Mask, Rule::FirstLanes(ty))
             }
             Inst::Splat { .. } | Inst::Extract { .. } | Inst::Join { .. } | Inst::Part { .. } | Inst::Shuffle { .. } => {
                 self.permutation(inst, ty)
@@ -106,7 +106,7 @@ impl Verifier<'_> {
         self.is(b, from)?;
         let unsigned = matches!(op, CompareOp::UnsignedLess | CompareOp::UnsignedLessEqual);
         let takes = from.lane.is_integer() || from.lane.is_float() && !unsigned;
-        require(takes && ty == from.with_lane(Lane::Mask), || format!("{op:?} of {from} to {ty}"))
+        require(takes && ty == from.with_lane(Lane::Mask), Rule::Compare { op, from, to: ty })
     }
 
     /// Checks instructions that move lanes.
@@ -115,24 +115,24 @@ impl Verifier<'_> {
             Inst::Splat { a } => self.is(*a, Type::scalar(ty.lane)),
             Inst::Extract { a, lane } => {
                 let from = self.ty(*a)?;
-                require(ty == Type::scalar(from.lane) && *lane < from.lanes, || format!("lane {lane} of {from} as {ty}"))
+                require(ty == Type::scalar(from.lane) && *lane < from.lanes, Rule::Extract { lane: *lane, from, to: ty })
             }
             Inst::Join { a, b } => {
-                require(ty.lanes > 1, || "two values joined to one lane".into())?;
+                require(ty.lanes > 1, Rule::Join)?;
                 self.all(&[*a, *b], Type::vector(ty.lane, ty.lanes / 2))
             }
             Inst::Part { a, first } => {
                 let from = self.ty(*a)?;
                 let fits = first % ty.lanes == 0 && u32::from(*first) + u32::from(ty.lanes) <= u32::from(from.lanes);
-                require(fits && ty.lane == from.lane, || format!("a part of {from} from lane {first} on as {ty}"))
+                require(fits && ty.lane == from.lane, Rule::Part { from, first: *first, to: ty })
             }
             Inst::Shuffle { a, b, lanes } => {
                 let from = self.ty(*a)?;
                 self.is(*b, from)?;
                 let fits = lanes.len() == usize::from(ty.lanes) && ty.lane == from.lane;
-                require(fits, || format!("{} lanes of {from} as {ty}", lanes.len()))?;
+                require(fits, Rule::Shuffle { lanes: lanes.len(), from, to: ty })?;
                 let beyond = lanes.iter().find(|&&lane| u32::from(lane) >= 2 * u32::from(from.lanes));
-                beyond.map_or(Ok(()), |lane| Err(format!("lane {lane} of two of {from}")))
+                beyond.map_or(Ok(()), |&lane| Err(Rule::ShuffledLane { lane, from }))
             }
             _ => Ok(()),
         }
@@ -150,7 +150,7 @@ impl Verifier<'_> {
                 self.index(*index)?;
                 self.mask_of(*mask, ty)?;
                 self.element(*buffer, ty)?;
-                require((1..=ty.lanes).contains(active), || format!("{active} active lanes of {}", ty.lanes))
+                active_lanes(*active, ty)
             }
             Inst::LoadSplat { buffer, index, .. } => {
                 self.index(*index)?;
@@ -160,13 +160,13 @@ impl Verifier<'_> {
                 self.index(*index)?;
                 self.element(*buffer, ty)?;
                 let fits = group.is_power_of_two() && *group <= ty.lanes;
-                require(fits, || format!("a group of {group} for {ty}"))
+                require(fits, Rule::Group { group: *group, ty })
             }
             Inst::Gather { buffer, indices, offset, bounds } => {
                 let from = self.ty(*indices)?;
                 self.element(*buffer, ty)?;
                 let fits = from.lanes == ty.lanes && matches!(from.lane, Lane::I8 | Lane::I32 | Lane::I64);
-                require(fits, || format!("indices of type {from} for {ty}"))?;
+                require(fits, Rule::Indices { from, ty })?;
                 if from.lane == Lane::I8 { self.bytes_lie_inside(*buffer, *offset, *bounds) } else { Ok(()) }
             }
             _ => Ok(()),
@@ -177,19 +177,19 @@ impl Verifier<'_> {
     fn bytes_lie_inside(&self, buffer: Buffer, offset: i64, bounds: Bounds) -> Check {
         let last = self.kernel.buffer(buffer).elements as i64 - 1;
         let inside = offset >= 128 && offset.saturating_add(127) <= last;
-        require(inside && bounds == Bounds::Proven, || format!("bytes as indices of {} elements from {offset} on", last + 1))
+        require(inside && bounds == Bounds::Proven, Rule::ByteIndices { elements: last + 1, offset })
     }
 
     /// Checks that a buffer has elements of a type's lane.
     fn element(&self, buffer: Buffer, ty: Type) -> Check {
-        let data = self.kernel.buffers.get(buffer.index()).ok_or_else(|| format!("{buffer} is no buffer"))?;
-        require(data.lane == ty.lane, || format!("{ty} in buffer {} of {}", data.name, Type::scalar(data.lane)))
+        let data = self.kernel.buffers.get(buffer.index()).ok_or(Rule::NoBuffer(buffer))?;
+        if data.lane == ty.lane { Ok(()) } else { Err(Rule::Element { ty, buffer: data.name.clone(), lane: Type::scalar(data.lane) }) }
     }
 
     /// Checks that a value is an index. Returns its type.
     pub(super) fn index(&self, value: Value) -> Check<Type> {
         let ty = self.ty(value)?;
-        if ty.is_index() { Ok(ty) } else { Err(format!("{value} is {ty}, no index")) }
+        if ty.is_index() { Ok(ty) } else { Err(Rule::NoIndex { value, ty }) }
     }
 
     fn all(&self, values: &[Value], ty: Type) -> Check {
@@ -197,8 +197,12 @@ impl Verifier<'_> {
     }
 }
 
-fn require(holds: bool, message: impl FnOnce() -> String) -> Check {
-    if holds { Ok(()) } else { Err(message()) }
+fn require(holds: bool, rule: Rule) -> Check {
+    if holds { Ok(()) } else { Err(rule) }
+}
+
+fn active_lanes(active: u16, ty: Type) -> Check {
+    require((1..=ty.lanes).contains(&active), Rule::ActiveLanes { active, lanes: ty.lanes })
 }
 
 fn is_shift(op: BinaryOp) -> bool {
