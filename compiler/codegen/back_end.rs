@@ -15,7 +15,7 @@ pub trait BackEnd: Sync {
     /// Compiles a kernel.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
+    /// [`CodegenError::Kernel`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
     fn kernel(&self, kernel: &Kernel) -> Result<Code, CodegenError>;
 
     /// Returns the calling convention of kernels.
@@ -27,7 +27,7 @@ pub trait BackEnd: Sync {
     /// Compiles a function of the driver. The code keeps to the C convention of the target.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] if the function breaks a rule of its language.
+    /// [`CodegenError::Driver`] if the function breaks a rule of its language.
     fn driver(&self, function: &Function) -> Result<Code, CodegenError>;
 
     /// Returns the code of a function that kernels of this back end call. It calls nothing itself.

@@ -1,12 +1,40 @@
 //! Errors of code generation.
 
+use super::driver::language;
+use crate::diagnostic::{Code, codes};
+use crate::kernel::verify::VerifyError;
+
 /// The reason why a kernel has no machine code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodegenError {
     /// A machine or target without a back end, or an instruction that it cannot do. The user asked for too much.
-    #[error("unsupported: {0}")]
+    #[error("{0}")]
     Unsupported(String),
-    /// A mistake of ours: a kernel that breaks a rule of its language, or invalid machine code.
-    #[error("internal error: {0}")]
+    /// A kernel that breaks a rule of its language: a mistake of a schedule.
+    #[error("{0}")]
+    Kernel(Box<VerifyError>),
+    /// A function of the driver that breaks a rule of its language.
+    #[error("a function of the driver: {0}")]
+    Driver(language::Rule),
+    /// A mistake of a back end: a lowering that fails, or invalid machine code.
+    #[error("{0}")]
     Bug(String),
+}
+
+impl CodegenError {
+    /// Returns the code of its diagnostic.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Unsupported(_) => codes::NO_MACHINE_CODE,
+            Self::Kernel(_) => codes::KERNEL_RULE,
+            Self::Driver(_) => codes::DRIVER_RULE,
+            Self::Bug(_) => codes::CODE_GENERATION,
+        }
+    }
+}
+
+impl From<VerifyError> for CodegenError {
+    fn from(error: VerifyError) -> Self {
+        Self::Kernel(Box::new(error))
+    }
 }

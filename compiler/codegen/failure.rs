@@ -1,14 +1,14 @@
 //! Failures of code generation, as diagnostics.
 
 use super::CodegenError;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Makes the diagnostic for a failure to generate code for `what`.
 pub(super) fn diagnostic(error: &CodegenError, what: &str) -> Diagnostic {
     match error {
-        CodegenError::Unsupported(why) => Diagnostic::new(codes::NO_MACHINE_CODE, format!("no machine code for {what}: {why}")),
-        CodegenError::Bug(why) => Diagnostic::new(codes::CODE_GENERATION, format!("code generation for {what} went wrong: {why}"))
+        CodegenError::Unsupported(why) => Diagnostic::new(error.code(), format!("no machine code for {what}: {why}")),
+        bug => Diagnostic::new(bug.code(), format!("code generation for {what} went wrong: {bug}"))
             .help("this is a mistake in modelc; please report it with the model"),
     }
 }
@@ -26,6 +26,8 @@ pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T, CodegenErr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codegen::driver::language::Rule;
+    use crate::diagnostic::codes;
 
     #[test]
     fn errors_and_panics_say_whose_fault_they_are() {
@@ -35,5 +37,7 @@ mod tests {
         assert_eq!(of(|| Err(CodegenError::Unsupported("no such instruction".into()))), Err(missing));
         let wrong = (codes::CODE_GENERATION, "code generation for k went wrong: 3 of 2".to_string());
         assert_eq!(of(|| panic!("{} of 2", 3)), Err(wrong));
+        let text = "code generation for k went wrong: a function of the driver: nothing after a branch can be reached";
+        assert_eq!(of(|| Err(CodegenError::Driver(Rule::Unreachable))), Err((codes::DRIVER_RULE, text.to_string())));
     }
 }

@@ -78,7 +78,7 @@ impl Parts<'_> {
     /// Adds the functions and data of the runtime.
     ///
     /// # Errors
-    /// [`CodegenError::Bug`] if a function breaks a rule of its language.
+    /// [`CodegenError::Driver`] if a function breaks a rule of its language.
     pub fn place(&mut self, back_end: &dyn BackEnd, loader: Option<Loader>, measures: bool) -> Result<Runtime, CodegenError> {
         let loader = loader.map(|loader| {
             let functions = [(loader.open, loader.open_signature()), (loader.find, loader.find_signature())];

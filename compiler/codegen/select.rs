@@ -71,7 +71,7 @@ mod tests {
                     assert!(!back_end.kernel(&Kernel::default()).unwrap().bytes.is_empty());
                 }
                 Err(CodegenError::Unsupported(_)) => assert_ne!(machine.isa(), Some(target.isa), "{} on {}", machine.level, target.name),
-                Err(CodegenError::Bug(what)) => panic!("{} on {}: {what}", machine.level, target.name),
+                Err(bug) => panic!("{} on {}: {bug}", machine.level, target.name),
             }
         }
     }

@@ -376,6 +376,12 @@ codes! {
     905 WROTE_OUTSIDE Bug
         "The compiled code wrote outside its buffers."
         "Please report this, with the model.";
+    906 KERNEL_RULE Bug
+        "A kernel breaks a rule of the kernel language."
+        "Please report this, with the model.";
+    907 DRIVER_RULE Bug
+        "A function of the driver breaks a rule of the driver language."
+        "Please report this, with the model.";
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use regalloc2::RegClass;
 /// then the 64-bit integers. It returns a 32-bit status, 0 when good. The code has no relocations.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
+/// [`CodegenError::Kernel`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
 pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
     Ok(compile(kernel, machine)?.code)
 }
@@ -33,7 +33,7 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 }
 
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
-    verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
+    verify(kernel)?;
     index::check(kernel, Type::INDEX)?;
     let kernel = &DEAD.of(kernel);
     let mut function = lower(kernel, Neon::new(kernel, machine))?;

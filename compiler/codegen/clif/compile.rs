@@ -17,11 +17,11 @@ use cranelift_codegen::isa::TargetIsa;
 /// The argument `isa` comes from [`super::isa_for`] with the same `machine` and [`super::Optimise::Kernel`].
 ///
 /// # Errors
-/// [`CodegenError::Bug`] if the kernel breaks a rule of its language or would need an external symbol. [`CodegenError::Unsupported`] if the machine
-/// cannot do an instruction.
+/// [`CodegenError::Kernel`] if the kernel breaks a rule of its language. [`CodegenError::Bug`] if it would need an external symbol.
+/// [`CodegenError::Unsupported`] if the machine cannot do an instruction.
 pub fn compile_kernel(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<Code, CodegenError> {
     let bug = |what: String| CodegenError::Bug(format!("kernel {}: {what}", kernel.name));
-    verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
+    verify(kernel)?;
     let function = lower(kernel, isa, machine)?;
     let rounds = machine.isa() == Some(Isa::Riscv64) && uses(&function, Opcode::SqmulRoundSat);
     let mut code = code::compile(function, isa).map_err(bug)?;

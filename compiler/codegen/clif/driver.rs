@@ -19,9 +19,9 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 /// [`super::Optimise::Driver`]. `known` has the functions that were compiled for it before.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] if the function breaks a rule of its language or would need an external symbol.
+/// [`CodegenError::Driver`] if the function breaks a rule of its language. [`CodegenError::Bug`] if it would need an external symbol.
 pub fn compile_driver(function: &Function, isa: &dyn TargetIsa, known: &Known) -> Result<Code, CodegenError> {
-    verify(function, Layout { pointer: u64::from(isa.pointer_bytes()) }).map_err(CodegenError::Bug)?;
+    verify(function, Layout { pointer: u64::from(isa.pointer_bytes()) }).map_err(CodegenError::Driver)?;
     known.compile(lower(function, isa), isa).map_err(CodegenError::Bug)
 }
 

@@ -9,9 +9,11 @@
 mod builder;
 #[cfg(test)]
 pub mod interpret;
+mod rule;
 pub mod text;
 mod types;
 pub mod verify;
 
 pub use builder::{Builder, function};
+pub use rule::Rule;
 pub use types::*;

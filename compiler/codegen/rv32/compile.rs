@@ -14,7 +14,7 @@ use regalloc2::RegClass;
 /// word each; it returns a status, 0 when good. Its relocations name functions of [`crate::codegen::support`] alone.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
+/// [`CodegenError::Kernel`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
 pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
     Ok(compile(kernel, machine)?.code)
 }

@@ -17,7 +17,7 @@ use regalloc2::{PReg, VReg};
 /// Compiles a function of the driver.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the function breaks a rule of its language.
+/// [`CodegenError::Driver`] when the function breaks a rule of its language.
 pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<Code, CodegenError> {
     word_driver(function, &Riscv32::new(machine), Riscv::new(&Kernel::default(), machine))
 }

@@ -13,8 +13,8 @@ use rspirv::spirv::{Capability, Op};
 /// Compiles a kernel with a grid to SPIR-V words, for devices with the limits of `gpu`.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] if the kernel breaks a rule of its language, or has no grid. [`CodegenError::Unsupported`] if it needs more than the limits
-/// allow, or features that GPUs lack: numbers of 64 bits, products rounded towards zero.
+/// [`CodegenError::Kernel`] if the kernel breaks a rule of its language. [`CodegenError::Bug`] if it has no grid.
+/// [`CodegenError::Unsupported`] if it needs more than the limits allow, or features that GPUs lack: numbers of 64 bits, products rounded towards zero.
 pub fn module(kernel: &DeviceKernel, gpu: &Gpu) -> Result<Vec<u32>, CodegenError> {
     Ok(lowered(kernel, gpu)?.assemble())
 }
@@ -24,7 +24,7 @@ pub fn module(kernel: &DeviceKernel, gpu: &Gpu) -> Result<Vec<u32>, CodegenError
 /// # Errors
 /// The errors of [`module`].
 pub fn lowered(DeviceKernel { kernel, bindings, shares }: &DeviceKernel, gpu: &Gpu) -> Result<dr::Module, CodegenError> {
-    verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
+    verify(kernel)?;
     let kernel = &DEAD.of(kernel);
     let grid = kernel.grid.ok_or_else(|| CodegenError::Bug(format!("kernel {} without a grid on a GPU", kernel.name)))?;
     let mut lowering = Lowering::new(kernel, gpu);
@@ -59,22 +59,22 @@ mod tests {
     fn what_devices_lack_is_named() {
         let body = |buffers: &str, body: &str| refused(&format!("kernel @k({buffers}, %0: i32) grid 64 workgroup 64 {{ {body} }}"));
         let long = "x: input i64[64] align 8, y: output i64[64] align 8";
-        let wanted = "unsupported: kernel k on a GPU: numbers of type i64";
+        let wanted = "kernel k on a GPU: numbers of type i64";
         assert_eq!(body(long, "%1: i64 = load x[%0] store y[%0], %1"), wanted);
         let double = "x: input f64[64] align 8, y: output f64[64] align 8";
-        assert_eq!(body(double, "%1: f64 = load x[%0] store y[%0], %1"), "unsupported: kernel k on a GPU: numbers of type f64");
+        assert_eq!(body(double, "%1: f64 = load x[%0] store y[%0], %1"), "kernel k on a GPU: numbers of type f64");
         let float = "y: output f32[64] align 4";
         let fused = "%1: f32 = load y[%0] %2: f32 = fma.toward_zero %1, %1, %1 store y[%0], %2";
-        assert_eq!(body(float, fused), "unsupported: kernel k on a GPU: a fused product that is rounded towards zero");
+        assert_eq!(body(float, fused), "kernel k on a GPU: a fused product that is rounded towards zero");
         let scaled = "%1: f32 = load y[%0] %2: f32 = float_scale %1, %1 store y[%0], %2";
-        assert_eq!(body(float, scaled), "unsupported: kernel k on a GPU: a product with a power of two");
+        assert_eq!(body(float, scaled), "kernel k on a GPU: a product with a power of two");
         let five: Vec<String> = (0..5).map(|i| format!("y{i}: output f32[64] align 4")).collect();
-        assert_eq!(body(&five.join(", "), ""), "unsupported: kernel k on a GPU: 5 ranges are bound, of which a device has 4");
+        assert_eq!(body(&five.join(", "), ""), "kernel k on a GPU: 5 ranges are bound, of which a device has 4");
         let large = "y: output f32[33554433] align 4";
-        assert_eq!(body(large, ""), "unsupported: kernel k on a GPU: y of 134217732 bytes, of which 134217728 are seen");
+        assert_eq!(body(large, ""), "kernel k on a GPU: y of 134217732 bytes, of which 134217728 are seen");
         let arrays = |kind: &str, elements: u32| body(float, &format!("t: {kind} f32[{elements}] align 4 store t[%0], 1.0"));
-        assert_eq!(arrays("local", 16385), "unsupported: kernel k on a GPU: local arrays of 65540 bytes, of which there are 65536");
-        assert_eq!(arrays("shared", 4097), "unsupported: kernel k on a GPU: shared arrays of 16388 bytes, of which there are 16384");
+        assert_eq!(arrays("local", 16385), "kernel k on a GPU: local arrays of 65540 bytes, of which there are 65536");
+        assert_eq!(arrays("shared", 4097), "kernel k on a GPU: shared arrays of 16388 bytes, of which there are 16384");
         assert!(arrays("shared", 4096).ends_with(" words"));
     }
 
@@ -146,11 +146,11 @@ mod tests {
     #[test]
     fn grids_fit_the_device() {
         let head = |head: &str| refused(&format!("kernel @k(y: output f32[64] align 4{head} {{ }}"));
-        assert_eq!(head(")"), "internal error: kernel k without a grid on a GPU");
-        assert_eq!(head(", %0: i32) grid 64 workgroup 0"), "internal error: kernel k: a grid of 64 positions in workgroups of 0");
+        assert_eq!(head(")"), "kernel k without a grid on a GPU");
+        assert_eq!(head(", %0: i32) grid 64 workgroup 0"), "kernel k: a grid of 64 positions in workgroups of 0");
         let long = head(", %0: i32) grid 256 workgroup 256");
-        assert_eq!(long, "unsupported: kernel k on a GPU: 256 positions in a workgroup, of 128");
-        assert_eq!(head(", %0: i64) grid 64 workgroup 64"), "unsupported: kernel k on a GPU: a position of 64 bits");
+        assert_eq!(long, "kernel k on a GPU: 256 positions in a workgroup, of 128");
+        assert_eq!(head(", %0: i64) grid 64 workgroup 64"), "kernel k on a GPU: a position of 64 bits");
         assert!(head(", %0: i32) grid 64 workgroup 64").ends_with(" words"));
     }
 }

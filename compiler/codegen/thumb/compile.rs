@@ -19,7 +19,7 @@ use regalloc2::RegClass;
 /// [`Kernel::pointer_params`], then the integers, one word each. It returns a status, 0 when good. The code has no relocations.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
+/// [`CodegenError::Kernel`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
 pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
     Ok(compile(kernel, machine)?.code)
 }

@@ -16,7 +16,7 @@ use regalloc2::{PReg, VReg};
 /// Compiles a function of the driver.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the function breaks a rule of its language.
+/// [`CodegenError::Driver`] when the function breaks a rule of its language.
 pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<Code, CodegenError> {
     word_driver(function, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine))
 }

@@ -18,7 +18,7 @@ use regalloc2::RegClass;
 /// then the 64-bit integers. It returns a 32-bit status, 0 when good. The code has no relocations.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] if the kernel breaks a rule of its language.
+/// [`CodegenError::Kernel`] if the kernel breaks a rule of its language.
 pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
     Ok(compile(kernel, machine)?.code)
 }
@@ -32,7 +32,7 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 }
 
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
-    verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
+    verify(kernel)?;
     index::check(kernel, Type::INDEX)?;
     let kernel = &DEAD.after(QUOTIENTS.of(kernel));
     let set = X86::new(machine);

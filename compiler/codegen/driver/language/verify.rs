@@ -1,6 +1,7 @@
 //! The verifier of the driver language. Values must be defined and visible where they are used. Widths must match, numbers must fit, and every
 //! function must end with a return.
 
+use super::rule::Rule;
 use super::types::{Callee, End, Function, Inst, Operand, Region, Signature, Statement, Value, Width};
 use crate::interface::Layout;
 use cranelift_entity::EntitySet;
@@ -8,18 +9,18 @@ use cranelift_entity::EntitySet;
 /// Checks a function for a target.
 ///
 /// # Errors
-/// A sentence about the first broken rule.
-pub fn verify(function: &Function, layout: Layout) -> Result<(), String> {
+/// The first broken rule.
+pub fn verify(function: &Function, layout: Layout) -> Result<(), Rule> {
     let mut verifier = Verifier { function, layout, defined: EntitySet::new() };
     verifier.signature(&function.signature)?;
     let widths: Vec<Width> = function.parameters.iter().map(|&value| function.widths[value]).collect();
     if widths != function.signature.parameters {
-        return Err("the parameters are not those of the signature".into());
+        return Err(Rule::Parameters);
     }
     verifier.define(&function.parameters)?;
     let inside = verifier.region(&function.body, None)?;
     if inside.is_some() {
-        return Err("the function does not end by leaving".into());
+        return Err(Rule::NoLeave);
     }
     Ok(())
 }
@@ -41,43 +42,43 @@ impl Verifier<'_> {
         }
     }
 
-    fn signature(&self, signature: &Signature) -> Result<(), String> {
+    fn signature(&self, signature: &Signature) -> Result<(), Rule> {
         let may = |width: &Width| matches!(width, Width::Single | Width::Word);
         let sound = signature.parameters.iter().chain(&signature.result).all(may);
-        if sound { Ok(()) } else { Err(format!("{signature}: C functions here take and give singles and words")) }
+        if sound { Ok(()) } else { Err(Rule::Signature(signature.clone())) }
     }
 
-    fn define(&mut self, values: &[Value]) -> Result<(), String> {
+    fn define(&mut self, values: &[Value]) -> Result<(), Rule> {
         for &value in values {
             if !self.defined.insert(value) {
-                return Err(format!("{value} is defined twice"));
+                return Err(Rule::DefinedTwice(value));
             }
             if self.function.widths[value] == Width::Cell {
-                return Err(format!("{value} is a cell, and cells are in memory"));
+                return Err(Rule::Cell(value));
             }
         }
         Ok(())
     }
 
-    fn width(&self, value: Value) -> Result<Width, String> {
-        if self.defined.contains(value) { Ok(self.function.widths[value]) } else { Err(format!("{value} is used where it is not defined")) }
+    fn width(&self, value: Value) -> Result<Width, Rule> {
+        if self.defined.contains(value) { Ok(self.function.widths[value]) } else { Err(Rule::NotDefined(value)) }
     }
 
-    fn operand(&self, operand: Operand, width: Width) -> Result<(), String> {
+    fn operand(&self, operand: Operand, width: Width) -> Result<(), Rule> {
         match operand {
             Operand::Value(value) if self.width(value)? == width => Ok(()),
-            Operand::Value(value) => Err(format!("{value} is no {width}")),
+            Operand::Value(value) => Err(Rule::Width { value, width }),
             // The number fits as an unsigned number, or as a small negative one.
             Operand::Number(number) => {
                 let bits = self.bits(width);
                 let fits = bits == 64 || number >> bits == 0 || (number as i64) >> (bits - 1) == -1;
-                if fits { Ok(()) } else { Err(format!("{operand} does not fit a {width}")) }
+                if fits { Ok(()) } else { Err(Rule::Number { number: operand, width }) }
             }
         }
     }
 
     /// Checks that two operands have the same width, and returns it.
-    fn pair(&self, a: Operand, b: Operand) -> Result<Width, String> {
+    fn pair(&self, a: Operand, b: Operand) -> Result<Width, Rule> {
         let width = match (a, b) {
             (Operand::Value(value), _) | (_, Operand::Value(value)) => self.width(value)?,
             (Operand::Number(_), Operand::Number(_)) => Width::Word,
@@ -87,20 +88,20 @@ impl Verifier<'_> {
         Ok(width)
     }
 
-    fn address(&self, base: Value) -> Result<(), String> {
+    fn address(&self, base: Value) -> Result<(), Rule> {
         self.operand(Operand::Value(base), Width::Word)
     }
 
     /// Checks a region, whose yields must have the widths `yields`. Returns the number of yields, or `None` if the region ends with a return. Its
     /// definitions are not visible outside.
-    fn region(&mut self, region: &Region, yields: Option<&[Width]>) -> Result<Option<usize>, String> {
+    fn region(&mut self, region: &Region, yields: Option<&[Width]>) -> Result<Option<usize>, Rule> {
         let outside = self.defined.clone();
         let count = self.open_region(region, yields)?;
         self.defined = outside;
         Ok(count)
     }
 
-    fn open_region(&mut self, region: &Region, yields: Option<&[Width]>) -> Result<Option<usize>, String> {
+    fn open_region(&mut self, region: &Region, yields: Option<&[Width]>) -> Result<Option<usize>, Rule> {
         for statement in &region.statements {
             self.statement(statement)?;
         }
@@ -108,7 +109,7 @@ impl Verifier<'_> {
             End::Yield(operands) => {
                 let widths = yields.unwrap_or_default();
                 if operands.len() != widths.len() {
-                    return Err(format!("{} operands are yielded where {} are wanted", operands.len(), widths.len()));
+                    return Err(Rule::Yields { found: operands.len(), wanted: widths.len() });
                 }
                 operands.iter().zip(widths).try_for_each(|(&operand, &width)| self.operand(operand, width))?;
                 Ok(Some(operands.len()))
@@ -116,12 +117,12 @@ impl Verifier<'_> {
             End::Leave(status) => match (status, self.function.signature.result) {
                 (None, None) => Ok(None),
                 (Some(status), Some(width)) => self.operand(*status, width).map(|()| None),
-                _ => Err("the function leaves with what it does not return".into()),
+                _ => Err(Rule::Leave),
             },
         }
     }
 
-    fn statement(&mut self, Statement { results, inst }: &Statement) -> Result<(), String> {
+    fn statement(&mut self, Statement { results, inst }: &Statement) -> Result<(), Rule> {
         let widths: Vec<Width> = match inst {
             Inst::Data { .. } | Inst::Function(_) | Inst::Memory { .. } => vec![Width::Word],
             Inst::Load { width, base, .. } => self.address(*base).map(|()| vec![width.of_value()])?,
@@ -138,7 +139,7 @@ impl Verifier<'_> {
             }
             Inst::Extend { width, value } => {
                 if self.bits(self.width(*value)?) > self.bits(*width) {
-                    return Err(format!("{value} is wider than a {width}"));
+                    return Err(Rule::Extend { value: *value, width: *width });
                 }
                 vec![*width]
             }
@@ -149,7 +150,7 @@ impl Verifier<'_> {
             Inst::LeaveIf { truth, .. } => self.width(*truth).map(|_| vec![])?,
             Inst::LeaveWith { status } => {
                 if self.function.signature.result != Some(Width::Single) {
-                    return Err("a function without a status leaves with one".into());
+                    return Err(Rule::LeaveWith);
                 }
                 self.operand(Operand::Value(*status), Width::Single)?;
                 vec![]
@@ -158,43 +159,43 @@ impl Verifier<'_> {
         let found: Vec<Width> = results.iter().map(|&value| self.function.widths[value]).collect();
         // A caller may ignore the result of a call.
         if found != widths && !(found.is_empty() && matches!(inst, Inst::Call { .. })) {
-            return Err(format!("{results:?} are not what the instruction defines"));
+            return Err(Rule::Results(results.clone()));
         }
         self.define(results)
     }
 
-    fn call(&self, callee: Callee, signature: &Signature, arguments: &[Operand]) -> Result<Vec<Width>, String> {
+    fn call(&self, callee: Callee, signature: &Signature, arguments: &[Operand]) -> Result<Vec<Width>, Rule> {
         self.signature(signature)?;
         if let Callee::Pointer(address) = callee {
             self.operand(address, Width::Word)?;
         }
         if arguments.len() != signature.parameters.len() {
-            return Err(format!("{signature} is given {} arguments", arguments.len()));
+            return Err(Rule::Arguments { signature: signature.clone(), arguments: arguments.len() });
         }
         arguments.iter().zip(&signature.parameters).try_for_each(|(&argument, &width)| self.operand(argument, width))?;
         Ok(signature.result.into_iter().collect())
     }
 
-    fn branch(&mut self, truth: Value, regions: [&Region; 2], results: &[Value]) -> Result<Vec<Width>, String> {
+    fn branch(&mut self, truth: Value, regions: [&Region; 2], results: &[Value]) -> Result<Vec<Width>, Rule> {
         self.width(truth)?;
         let widths: Vec<Width> = results.iter().map(|&value| self.function.widths[value]).collect();
         let mut goes_on = false;
         for region in regions {
             goes_on |= self.region(region, Some(&widths))?.is_some();
         }
-        if goes_on { Ok(widths) } else { Err("nothing after a branch can be reached".into()) }
+        if goes_on { Ok(widths) } else { Err(Rule::Unreachable) }
     }
 
-    fn repeat(&mut self, carried: &[Value], initial: &[Operand], head: &Region, body: &Region) -> Result<Vec<Width>, String> {
+    fn repeat(&mut self, carried: &[Value], initial: &[Operand], head: &Region, body: &Region) -> Result<Vec<Width>, Rule> {
         let widths: Vec<Width> = carried.iter().map(|&value| self.function.widths[value]).collect();
         if initial.len() != carried.len() {
-            return Err(format!("{} values are carried, of which {} begin", carried.len(), initial.len()));
+            return Err(Rule::Carried { carried: carried.len(), initial: initial.len() });
         }
         initial.iter().zip(&widths).try_for_each(|(&operand, &width)| self.operand(operand, width))?;
         self.define(carried)?;
         let outside = self.defined.clone();
-        let End::Yield(truth) = &head.end else { return Err("the head of a loop leaves".into()) };
-        let [Operand::Value(truth)] = truth[..] else { return Err("the head of a loop yields one value".into()) };
+        let End::Yield(truth) = &head.end else { return Err(Rule::HeadLeaves) };
+        let [Operand::Value(truth)] = truth[..] else { return Err(Rule::HeadYields) };
         head.statements.iter().try_for_each(|statement| self.statement(statement))?;
         self.width(truth)?;
         self.region(body, Some(&widths))?;
@@ -214,7 +215,7 @@ mod tests {
     /// Returns the error of a function with one pointer parameter, which `write` gets.
     fn wrong(write: impl FnOnce(&mut Builder, Value)) -> String {
         let function = function(LAYOUT, Signature::status(1), |e, parameters| write(e, parameters[0]));
-        verify(&function, LAYOUT).unwrap_err()
+        verify(&function, LAYOUT).unwrap_err().to_string()
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub const LAYOUT: Layout = Layout { pointer: 4 };
 /// Compiles a kernel with narrow indices. `fuse` gets the instructions and how often each register is used; `most_in_loop` is for [`move_numbers`].
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
+/// [`CodegenError::Kernel`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
 pub fn word_kernel<S: Select, I: InstructionSet<Inst = S::Inst>>(
     kernel: &Kernel,
     set: &I,
@@ -27,7 +27,7 @@ pub fn word_kernel<S: Select, I: InstructionSet<Inst = S::Inst>>(
     fuse: impl Fn(&mut Function<S::Inst>, &[u32]),
     most_in_loop: fn(RegClass) -> usize,
 ) -> Result<Emitted, CodegenError> {
-    verify(kernel).map_err(|error| CodegenError::Bug(error.to_string()))?;
+    verify(kernel)?;
     index::check(kernel, Type::scalar(Lane::I32))?;
     let kernel = &DEAD.of(kernel);
     let mut function = lower(kernel, state(kernel))?;
@@ -41,7 +41,7 @@ pub fn word_kernel<S: Select, I: InstructionSet<Inst = S::Inst>>(
 /// Compiles a function of the driver.
 ///
 /// # Errors
-/// [`CodegenError::Bug`] when the function breaks a rule of its language.
+/// [`CodegenError::Driver`] when the function breaks a rule of its language.
 pub fn word_driver<S: Driven>(
     function: &driver::Function,
     set: &impl InstructionSet<Inst = S::Inst>,
@@ -51,7 +51,7 @@ where
     for<'a> Lowering<'a, S>: Words + Entered,
 {
     let bug = |what: String| CodegenError::Bug(format!("a function of the driver: {what}"));
-    driver::verify::verify(function, LAYOUT).map_err(bug)?;
+    driver::verify::verify(function, LAYOUT).map_err(CodegenError::Driver)?;
     let mut lowered = lower_driver(function, state)?;
     let mut uses = count_uses(&lowered);
     sweep(&mut lowered, &mut uses);
