@@ -3,7 +3,7 @@
 //! `get_dim`, a scalar, is `NET_GET_DIM_VALUE`. Several scalars, or the elements of a tensor, are `NET_GET_ENDS_VALUES` and
 //! `NET_GET_ENDS_COUNT`. The method also has a function, like every method.
 
-use super::header::c_type;
+use super::c_text::c_type;
 use crate::ir::{ElementType, Scalar};
 use crate::program::{Method, Port};
 use std::fmt::Write;

@@ -1,7 +1,8 @@
 //! A compiled model as a shared library.
 
 use super::image::Image;
-use super::object::{ModelInfo, ObjectFiles, ObjectOptions, topology};
+use super::object::{ObjectFiles, topology};
+use super::options::{ModelInfo, ObjectOptions};
 use super::shared::{Library, description};
 use crate::diagnostic::Diagnostic;
 use crate::ir::Module;

@@ -2,6 +2,7 @@
 
 pub mod archive;
 mod arm;
+mod c_text;
 mod constants;
 pub mod depfile;
 pub mod difference;
@@ -20,6 +21,7 @@ mod library;
 mod notes;
 pub mod object;
 mod operators;
+mod options;
 mod own;
 mod package;
 pub mod pending;
@@ -43,7 +45,8 @@ pub use info::ModelRecord;
 pub use kind::OutputKind;
 pub use library::shared_library;
 pub use notes::add_normalization;
-pub use object::{ModelInfo, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, object, object_of_levels};
+pub use object::{ObjectFiles, object, object_of_levels};
+pub use options::{ModelInfo, ObjectOptions, RiscvAbi, WeightsPlace};
 pub use own::CSV_BEGINNING;
 pub use package::{Built, Framework, Variant, package, variant_name, variants};
 pub use runtime::{runtime_header, runtime_object, runtime_options};

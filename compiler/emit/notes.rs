@@ -1,6 +1,6 @@
 //! Notes in a header beside the interface: authors, normalization of inputs, other names of ports.
 
-use super::header::{comment, string};
+use super::c_text::{comment, string};
 use crate::program::Port;
 use serde_json::{Value, json};
 use std::fmt::Write;

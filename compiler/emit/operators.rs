@@ -1,11 +1,10 @@
 //! The report by operator: kernels that compute the same operators form one row.
 
 use super::graph::Nodes;
-use super::report::constants_bytes;
 use crate::ir::Module;
-use crate::program::{Program, by_operator, calls};
+use crate::program::{Call, Program, by_operator, calls};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Adds the rows of all methods to a report that already has its kernels.
 pub fn add(report: &mut Value, program: &Program, module: &Module) {
@@ -41,4 +40,11 @@ fn code_bytes(report: &Value, calls: &[usize]) -> u64 {
     let kernels = calls.iter().map(|&call| &report["kernels"][call]);
     let functions: BTreeMap<_, _> = kernels.map(|kernel| (kernel["symbol"].as_str(), kernel["code_bytes"].as_u64().unwrap_or(0))).collect();
     functions.values().sum()
+}
+
+/// Returns the bytes of the constants that calls read, each counted once.
+pub fn constants_bytes<'c>(program: &Program, calls: impl IntoIterator<Item = &'c Call>) -> u64 {
+    let arguments = calls.into_iter().flat_map(|call| &call.arguments);
+    let distinct: BTreeSet<usize> = arguments.filter_map(|&address| program.constant_at(address)).collect();
+    distinct.iter().filter_map(|&number| program.constants.get(number)).map(|blob| blob.data.len() as u64).sum()
 }

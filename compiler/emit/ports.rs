@@ -1,6 +1,6 @@
 //! Tables in the header for programs that handle any model: `NET_ports`, and `NET_kernels` of objects with hooks.
 
-use super::header::string;
+use super::c_text::string;
 use super::quantization::writable;
 use crate::interface::{ELEMENTS, Interface};
 use crate::program::{Call, Method, Port, Program, calls};

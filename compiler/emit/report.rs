@@ -4,8 +4,8 @@ use super::gpu;
 use super::graph;
 use super::info::{ModelRecord, abi_hash, hex};
 use super::notes;
-use super::object::ModelInfo;
-use super::operators;
+use super::operators::{self, constants_bytes};
+use super::options::ModelInfo;
 use crate::codegen::CompiledModel;
 use crate::codegen::driver::ImportKind;
 use crate::interface::MethodMemory;
@@ -14,7 +14,7 @@ use crate::program::{
     ALIGNMENT, AreaUse, Call, InAreas, Level, MemoryMap, Method, Occupant, Port, Program, calls, calls_in_streams, calls_together,
 };
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Returns the report of compiled programs, one for each CPU level. The object has `object_bytes`, and the kernels are of the preferred level.
 pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel, record: &ModelRecord, object_bytes: u64) -> Value {
@@ -146,13 +146,6 @@ fn map_report(map: &MemoryMap) -> Value {
         "peak_step": map.peak_step,
         "occupants": map.occupants.iter().map(occupant).collect::<Vec<_>>(),
     })
-}
-
-/// Returns the bytes of the constants that calls read, each counted once.
-pub fn constants_bytes<'c>(program: &Program, calls: impl IntoIterator<Item = &'c Call>) -> u64 {
-    let arguments = calls.into_iter().flat_map(|call| &call.arguments);
-    let distinct: BTreeSet<usize> = arguments.filter_map(|&address| program.constant_at(address)).collect();
-    distinct.iter().filter_map(|&number| program.constants.get(number)).map(|blob| blob.data.len() as u64).sum()
 }
 
 fn port_report(port: &Port) -> Value {

@@ -3,7 +3,7 @@
 use super::gpu;
 use super::header::{BEGINNING, shared_types};
 use super::image::Image;
-use super::object::ObjectOptions;
+use super::options::ObjectOptions;
 use super::writer::Writer;
 use crate::codegen::alone::runtime;
 use crate::codegen::vulkan::{LoaderChoice, RUNTIME_NAME};

@@ -4,7 +4,7 @@
 //! with a hash of each. It also holds the scales of inputs and outputs, which the object's header contains.
 
 use super::image::Image;
-use super::object::ObjectOptions;
+use super::options::ObjectOptions;
 use super::writer::constants;
 use crate::codegen::ConstantLayout;
 use crate::codegen::weights::{CallTopology, Topology, WeightsHeader};

@@ -3,7 +3,7 @@
 use super::format::{self, SectionPlace};
 use super::image::Image;
 use super::info::ModelRecord;
-use super::object::ObjectOptions;
+use super::options::ObjectOptions;
 use super::{arm, riscv};
 use crate::codegen::driver::Import;
 use crate::codegen::section::Contents;

@@ -82,6 +82,7 @@ const WITHOUT_CIRCLES: &[&str] = &[
     "compile",
     "cursor",
     "diagnostic",
+    "emit",
     "frontend",
     "fuse",
     "input",

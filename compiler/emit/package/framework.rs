@@ -1,7 +1,7 @@
 //! Build systems and frameworks for which packages are written, and what each of them does not take.
 
-use super::Variant;
 use super::machines::UNTRAPPED;
+use super::variant::Variant;
 use crate::diagnostic::{Diagnostic, codes, did_you_mean};
 
 /// A build system or a framework.

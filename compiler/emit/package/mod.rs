@@ -5,52 +5,23 @@
 mod framework;
 mod machines;
 mod template;
+mod variant;
 
 pub use framework::Framework;
 pub use machines::variant_name;
+pub use variant::{Variant, variants};
 
 use super::arm::has_floats;
-use super::object::{ObjectFiles, ObjectOptions};
+use super::object::ObjectFiles;
+use super::options::ObjectOptions;
 use super::{Image, Output, OutputKind, archive};
 use crate::program::Program;
-use crate::target::{ObjectFormat, Target};
-use machines::Machine;
+use crate::target::ObjectFormat;
 use std::path::Path;
 use template::{Words, fill};
 
 /// Version of every package: a model has none.
 const VERSION: &str = "1.0.0";
-
-/// A machine of a package.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variant {
-    /// Name of the variant and of its folder.
-    pub name: String,
-    machine: Machine,
-    /// `true` if another variant has the same core without FPU.
-    beside_plain: bool,
-    /// `true` if another variant has the same core with FPU.
-    beside_fpu: bool,
-}
-
-/// Returns the variants of a package, one for each different machine, in the order of their names.
-pub fn variants<'t>(targets: impl IntoIterator<Item = (&'t Target, &'t str)>) -> Vec<Variant> {
-    let one = |(target, level): (&Target, &str)| Variant {
-        name: variant_name(target, level),
-        machine: Machine::of(target, level),
-        beside_plain: false,
-        beside_fpu: false,
-    };
-    let mut variants: Vec<Variant> = targets.into_iter().map(one).collect();
-    variants.sort_by(|a, b| a.name.cmp(&b.name));
-    variants.dedup_by(|a, b| a.name == b.name);
-    let cores: Vec<(&str, bool)> = variants.iter().map(|variant| (variant.machine.cmsis, variant.machine.has_fpu)).collect();
-    for variant in variants.iter_mut().filter(|variant| !variant.machine.cmsis.is_empty()) {
-        let has_sibling = |fpu| variant.machine.has_fpu != fpu && cores.contains(&(variant.machine.cmsis, fpu));
-        (variant.beside_plain, variant.beside_fpu) = (has_sibling(false), has_sibling(true));
-    }
-    variants
-}
 
 /// A variant with its files.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The code of a library: all functions in one section, then a stub for each imported function.
 
-use super::bug;
+use super::bug::bug;
 use super::patch::patch;
 use super::stubs::{Linked, SLOT, STUB};
 use crate::codegen::{CompiledFunction, CompiledModel, Relocation, RelocationKind, RelocationTarget};

@@ -4,7 +4,7 @@ use crate::codegen::CompiledModel;
 use crate::codegen::driver::ImportKind;
 use crate::emit::add_normalization;
 use crate::emit::info::{ModelRecord, abi_hash};
-use crate::emit::object::ModelInfo;
+use crate::emit::options::ModelInfo;
 use crate::interface::{Field, MethodInterface};
 use crate::ir::{self, Module};
 use crate::program::{ALIGNMENT, Method, Port, PortExtent, Program};

@@ -3,6 +3,7 @@
 //! Code addresses everything relative to itself, and no data holds an address. So a library has no text relocations. Only imported functions
 //! need relocations: each has a slot in `.got`, which the loader fills and then makes read-only.
 
+mod bug;
 mod code;
 mod description;
 mod dynamic;
@@ -15,7 +16,7 @@ pub use description::description;
 
 use super::image::Image;
 use super::info::ModelRecord;
-use super::object::ObjectOptions;
+use super::options::ObjectOptions;
 use super::riscv;
 use super::writer::constants;
 use crate::codegen::CompiledModel;
@@ -207,9 +208,4 @@ fn build_id(id: &[u8]) -> Vec<u8> {
     note.push(0);
     note.extend(id);
     note
-}
-
-fn bug(what: String) -> Diagnostic {
-    Diagnostic::new(codes::OBJECT, format!("the shared library cannot be written: {what}"))
-        .help("this is a mistake in modelc; please report it with the model")
 }

@@ -3,29 +3,19 @@
 //!
 //! The files in `support/` compare, measure and print. This module generates the tables, and one function for each method, which calls it.
 
+mod call;
 mod tables;
 
-use super::header::{BEGINNING, comment, string};
+pub use call::TestCall;
+
+use super::c_text::{comment, string};
+use super::header::BEGINNING;
 use crate::compare::Tolerance;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::{Interface, Layout, has_shape};
-use crate::ir::Tensor;
 use crate::program::{Method, Port, Program, calls};
 use std::fmt::Write;
 use tables::Tables;
-
-/// A call of a test.
-#[derive(Clone, Debug)]
-pub struct TestCall {
-    /// Name in the test's output.
-    pub name: String,
-    /// Number of the method.
-    pub method: usize,
-    /// Inputs in the types of the method.
-    pub inputs: Vec<Tensor>,
-    /// Expected output of each port in the type of the method; `None` if nothing is expected.
-    pub expected: Vec<Option<Tensor>>,
-}
 
 /// The subject of a test.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! The tables of a test: bytes of inputs and expected outputs, extents, and descriptions.
 
-use super::TestCall;
+use super::call::TestCall;
 use crate::compare::{Tolerance, scale};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::has_shape;

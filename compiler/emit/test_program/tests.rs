@@ -1,5 +1,5 @@
 use super::*;
-use crate::ir::{ElementType, PortNotes};
+use crate::ir::{ElementType, PortNotes, Tensor};
 
 const TOLERANCE: Tolerance = Tolerance { relative: 0.5, absolute: 0.25 };
 

@@ -1,8 +1,9 @@
 //! A C++17 header: the instance is a class, and ports are spans.
 
+use super::gpu;
 use super::port::{Method, Passing, Port};
-use super::{Wrapped, gpu};
-use crate::emit::header::{c_type, comment};
+use super::wrapped::Wrapped;
+use crate::emit::c_text::{c_type, comment};
 use crate::interface::STATUSES;
 use crate::ir::ElementType;
 use std::fmt::Write;

@@ -1,6 +1,6 @@
 //! The side on which a model with a GPU part runs, in the words of each language.
 
-use super::Wrapped;
+use super::wrapped::Wrapped;
 
 /// Returns a method of the C++ classes; empty for a model without a GPU part.
 pub(super) fn cpp(wrapped: &Wrapped<'_>) -> String {

@@ -1,21 +1,20 @@
 //! Wrappers: safe interfaces of other languages for the C interface of a compiled model.
 //!
 //! Each language has a template with parts in `{{braces}}`, which are filled in here, and a text for each method. Names, counts and checks are
-//! the same in all languages, so they are computed once: [`Method`] and [`Port`].
+//! the same in all languages, so they are computed once: [`wrapped`] and [`port`].
 
 mod cpp;
 mod gpu;
 mod port;
 mod rust;
+mod wrapped;
 
 pub use rust::BEGINNING as RUST_BEGINNING;
 
-use super::info::ModelRecord;
-use super::object::{ModelInfo, ObjectFiles};
-use crate::codegen::driver::ImportKind;
-use crate::interface::Interface;
+use super::object::ObjectFiles;
+use super::options::ModelInfo;
 use crate::program::Program;
-use port::Method;
+use wrapped::Wrapped;
 
 /// Returns the interface as a Rust module without `std`.
 pub fn rust_module(program: &Program, model: &ModelInfo, files: &ObjectFiles) -> String {
@@ -24,75 +23,5 @@ pub fn rust_module(program: &Program, model: &ModelInfo, files: &ObjectFiles) ->
 
 /// Returns the interface as a C++17 header, which includes the C header by a name.
 pub fn cpp_header(program: &Program, model: &ModelInfo, files: &ObjectFiles, header: &str) -> String {
-    cpp::header(&Wrapped::new(program, model, files)).replace(cpp::HEADER, &super::header::string(header))
-}
-
-/// A compiled model to wrap.
-struct Wrapped<'a> {
-    program: &'a Program,
-    model: &'a ModelInfo,
-    record: &'a ModelRecord,
-    interface: &'a Interface,
-    has_external_weights: bool,
-    /// Functions that the application defines.
-    customs: Vec<&'a str>,
-}
-
-impl<'a> Wrapped<'a> {
-    fn new(program: &'a Program, model: &'a ModelInfo, files: &'a ObjectFiles) -> Self {
-        let compiled = &files.compiled;
-        let customs = compiled.imports.iter().filter(|import| import.kind == ImportKind::Custom).map(|import| &*import.symbol);
-        Self {
-            program,
-            model,
-            record: &files.record,
-            interface: &compiled.interface,
-            has_external_weights: compiled.external.is_some(),
-            customs: customs.collect(),
-        }
-    }
-
-    /// Returns the methods, with names that a language accepts: a reserved name gets `_` at its end.
-    fn methods(&self, reserved: &[&str]) -> Vec<Method<'_>> {
-        let c_names = || self.interface.methods.iter().map(|method| &*method.identifier);
-        let is_taken = |name: &str| reserved.contains(&name) || c_names().any(|other| other == name);
-        let free = |c_name: &str| {
-            let mut name = c_name.to_owned();
-            while reserved.contains(&&*name) || name != c_name && is_taken(&name) {
-                name.push('_');
-            }
-            name
-        };
-        let methods = self.program.methods.iter().zip(&self.interface.methods);
-        methods.map(|(method, interface)| Method::new(method, &interface.identifier, free(&interface.identifier))).collect()
-    }
-
-    /// Tells whether a copy of the state contains the whole instance: no state is on a GPU or in a memory area.
-    fn has_snapshots(&self) -> bool {
-        self.program.device.is_none() && self.record.footprint.area_bytes.is_empty()
-    }
-
-    /// Returns a template with its parts, and then the numbers of the model, in place of their names.
-    fn filled(&self, template: &str, parts: &[(&str, String)]) -> String {
-        let footprint = &self.record.footprint;
-        let numbers = [
-            ("STATE_BYTES", footprint.state_bytes),
-            ("SCRATCH_BYTES", footprint.scratch_bytes),
-            ("ARENA_BYTES", footprint.arena_bytes()),
-            ("STACK_BYTES", footprint.stack_bytes),
-            ("FLASH_BYTES", footprint.flash_bytes()),
-            ("ALIGNMENT", crate::program::ALIGNMENT),
-        ];
-        let filled = parts.iter().fold(template.to_owned(), |text, (name, part)| fill(&text, name, part));
-        let filled = numbers.iter().fold(filled, |text, (name, number)| fill(&text, name, &number.to_string()));
-        let filled = fill(&filled, "VERSION", &self.record.version);
-        let filled = fill(&filled, "FILE", &super::header::comment(self.model.file_name()));
-        let filled = fill(&filled, "TARGET", &format!("{} ({})", self.record.target, self.record.levels));
-        fill(&filled, "name", &self.interface.name)
-    }
-}
-
-/// Replaces a name in braces by a text.
-fn fill(template: &str, name: &str, text: &str) -> String {
-    template.replace(&format!("{{{{{name}}}}}"), text)
+    cpp::header(&Wrapped::new(program, model, files)).replace(cpp::HEADER, &super::c_text::string(header))
 }

@@ -1,6 +1,6 @@
 //! Methods and ports, as all wrappers see them.
 
-use crate::emit::header::comment;
+use crate::emit::c_text::comment;
 use crate::interface::has_shape;
 use crate::program::{self, Port as Source};
 

@@ -1,9 +1,10 @@
 //! A Rust module: safe, without `std` and `alloc`, and without other crates.
 
+use super::gpu;
 use super::port::{Method, Passing, Port};
-use super::{Wrapped, gpu};
+use super::wrapped::Wrapped;
+use crate::emit::c_text::comment;
 use crate::emit::features;
-use crate::emit::header::comment;
 use crate::emit::quantization;
 use crate::interface::STATUSES;
 use crate::ir::ElementType;
