@@ -5,9 +5,9 @@
 
 use super::console;
 use super::io::{INTEGERS_BELOW, Inputs, Source, read_model_for};
+use super::methods::Methods;
 use super::options::Common;
 use super::progress;
-use super::run::Methods;
 use crate::api::Loaded;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::Tensor;

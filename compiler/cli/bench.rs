@@ -1,147 +1,33 @@
 //! `modelc bench MODEL`, with the options of TFLite's benchmark_model.
 
+mod arguments;
+mod measured;
 mod profile;
 mod regions;
 mod report;
+mod statistics;
 
-use super::Outcome;
+pub use arguments::Arguments;
+
 use super::batches::Call as Sequenced;
 use super::compared;
 use super::console;
 use super::files::Files;
 use super::interrupt::{self, Measuring};
-use super::options::{Common, MessageFormat};
+use super::outcome::Outcome;
 use super::output::{grouped, table, usage};
 use super::pin;
 use super::progress;
-use super::run::Calls;
 use super::sizes;
 use crate::api::engine::Engine;
 use crate::diagnostic::Diagnostics;
 use crate::emit::OutputKind;
 use crate::jit::{JitOptions, Symbol, check_status};
-use clap::{Args, ValueEnum};
-use profile::{Detail, Profile};
+use measured::{Measured, Times};
+use profile::Profile;
 use serde_json::json;
+use statistics::Statistics;
 use std::time::{Duration, Instant};
-
-#[derive(Args)]
-pub struct Arguments {
-    /// A .tflite, .pte or .bpte file; `-` is standard input
-    model: String,
-    #[command(flatten)]
-    calls: Calls,
-    /// Minimum number of measured runs
-    #[arg(long = "num-runs", alias = "num_runs", value_name = "N", default_value_t = 50)]
-    num_runs: u64,
-    /// Number of runs before the measurement
-    #[arg(long = "warmup-runs", alias = "warmup_runs", value_name = "N", default_value_t = 1)]
-    warmup_runs: u64,
-    /// Minimum duration of the measurement, in seconds
-    #[arg(long = "min-secs", alias = "min_secs", value_name = "S", default_value_t = 1.0)]
-    min_secs: f64,
-    /// Maximum duration of the measurement, in seconds
-    #[arg(long = "max-secs", alias = "max_secs", value_name = "S", default_value_t = 150.0)]
-    max_secs: f64,
-    /// Pause between runs, in seconds
-    #[arg(long = "run-delay", alias = "run_delay", value_name = "S", default_value_t = 0.0)]
-    run_delay: f64,
-    /// Number of threads
-    #[arg(long = "num-threads", alias = "num_threads", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
-    num_threads: u32,
-    /// Processors to run on, separated by commas
-    #[arg(long, value_name = "CPU", value_delimiter = ',')]
-    pin: Vec<usize>,
-    /// Show times of operators; =kernels: also of their kernels
-    #[arg(long, value_enum, value_name = "DETAIL", num_args = 0..=1, require_equals = true, default_missing_value = "operators")]
-    #[arg(hide_possible_values = true)]
-    profile: Option<ProfileArgument>,
-    /// Write a page with times; OUT.json: a report
-    #[arg(long, value_name = "OUT.html")]
-    report: Option<String>,
-    /// Show in Markdown what differs from an earlier report
-    #[arg(long, value_name = "OLD.json")]
-    compare: Option<String>,
-    /// Write the times of operators for Model Explorer
-    #[arg(long = "node-data", value_name = "OUT.json")]
-    node_data: Option<String>,
-    /// Write /tmp/perf-PID.map, for names in Linux's perf
-    #[arg(long = "perf-map")]
-    perf_map: bool,
-    /// Print JSON (schema modelc.bench/1)
-    #[arg(long)]
-    json: bool,
-    /// Write a CSV file with one line for each run
-    #[arg(long, value_name = "PATH")]
-    csv: Option<String>,
-    #[command(flatten)]
-    pub common: Common,
-}
-
-/// Values of `--profile`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum ProfileArgument {
-    Operators,
-    Kernels,
-}
-
-impl Arguments {
-    /// Tells if kernels are measured.
-    fn profiles(&self) -> bool {
-        self.profile.is_some() || self.reports()
-    }
-
-    /// Tells if a report is made.
-    fn reports(&self) -> bool {
-        self.report.is_some() || self.compare.is_some() || self.node_data.is_some()
-    }
-
-    fn wants_json(&self) -> bool {
-        self.json || self.common.messages.format == MessageFormat::Json
-    }
-
-    fn detail(&self) -> Detail {
-        if self.profile == Some(ProfileArgument::Kernels) { Detail::Kernels } else { Detail::Operators }
-    }
-}
-
-/// Latencies in nanoseconds.
-struct Statistics {
-    runs: usize,
-    min: f64,
-    median: f64,
-    mean: f64,
-    p90: f64,
-    p99: f64,
-    std: f64,
-}
-
-impl Statistics {
-    fn new(times: &[f64]) -> Self {
-        let mut sorted = times.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let at = |q: f64| sorted.get(((sorted.len() as f64 - 1.0) * q).round() as usize).copied().unwrap_or(0.0);
-        let mean = sorted.iter().sum::<f64>() / sorted.len().max(1) as f64;
-        let variance = sorted.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / sorted.len().max(1) as f64;
-        Self { runs: sorted.len(), min: at(0.0), median: at(0.5), mean, p90: at(0.9), p99: at(0.99), std: variance.sqrt() }
-    }
-
-    fn cells(&self, name: &str) -> Vec<String> {
-        let numbers = [self.min, self.median, self.mean, self.p90, self.p99, self.std];
-        let mut cells = vec![name.to_owned(), grouped(self.runs as u64)];
-        cells.extend(numbers.map(microseconds));
-        cells
-    }
-
-    fn json(&self) -> serde_json::Value {
-        json!({ "runs": self.runs, "min_ns": self.min, "median_ns": self.median, "mean_ns": self.mean, "p90_ns": self.p90,
-                "p99_ns": self.p99, "std_ns": self.std })
-    }
-}
-
-fn microseconds(nanoseconds: f64) -> String {
-    format!("{:.2}", nanoseconds / 1e3)
-}
 
 /// Measures a model.
 ///
@@ -217,30 +103,6 @@ fn write_perf_map(files: &Files<'_>, symbols: &[Symbol]) -> Result<(), Diagnosti
 
 fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value).unwrap_or(Duration::MAX)
-}
-
-/// Nanoseconds of each call of each run.
-#[derive(Default)]
-struct Times(Vec<Vec<f64>>);
-
-impl Times {
-    /// Returns the times of whole runs.
-    fn totals(&self) -> Vec<f64> {
-        self.0.iter().map(|calls| calls.iter().sum()).collect()
-    }
-
-    /// Returns the times of one call, over all runs.
-    fn of_call(&self, call: usize) -> Vec<f64> {
-        self.0.iter().filter_map(|calls| calls.get(call).copied()).collect()
-    }
-}
-
-/// Results of the measurement.
-struct Measured<'a> {
-    calls: &'a [Sequenced],
-    phases: &'a [(&'static str, Statistics)],
-    steady: &'a Times,
-    profile: Option<&'a Profile>,
 }
 
 /// Runs until both minima are reached, or the maximum. A single call reuses its inputs in place. Several calls start from the initial state,

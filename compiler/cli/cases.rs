@@ -2,7 +2,7 @@
 
 use super::arrays;
 use super::io::Inputs;
-use super::run::Methods;
+use super::methods::Methods;
 use crate::api::inputs::Input;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::frontend::bundled::{self, TestCase};

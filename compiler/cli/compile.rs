@@ -1,17 +1,18 @@
 //! `modelc MODEL -o OUT.o`
 
-use super::Outcome;
 use super::console::{message, note};
 use super::emit_test::{TestArguments, TestedModel};
 use super::files::Files;
 use super::io::map;
-use super::options::{Common, MessageFormat, ObjectArguments};
+use super::messages::MessageFormat;
+use super::options::{Common, ObjectArguments};
+use super::outcome::Outcome;
 use super::output::{grouped, usage};
 use super::progress;
 use super::sizes;
 use crate::codegen::listing::{Listing, listing};
 use crate::compile::{self, file_name, main_kind};
-use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
+use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
 use crate::emit::{self, Image, Output, OutputKind};
 use crate::input::STANDARD;
 use crate::interface::MethodMemory;
@@ -345,9 +346,4 @@ fn plans(compiled: &Compiled) -> String {
             format!("{name}: {}; {}\n{}", sizes::plan(plan), sizes::with_ports(&memory), in_areas(method))
         })
         .collect()
-}
-
-/// Makes a diagnostic about an exceeded limit.
-pub fn exceeded(message: String) -> Diagnostic {
-    Diagnostic::new(codes::REQUIREMENT, message)
 }

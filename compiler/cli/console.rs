@@ -3,7 +3,7 @@
 //! Printing stops if the reader goes away (`modelc ops | head -1`). Nothing else changes: files are written, with the same exit status. Writing
 //! to standard error is best effort.
 
-use super::options::{MessageFormat, Messages};
+use super::messages::{MessageFormat, Messages};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::emit::Image;
 use serde_json::json;

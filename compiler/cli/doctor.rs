@@ -1,8 +1,8 @@
 //! `modelc doctor`: what this computer can run, measure, link and emulate.
 
-use super::Outcome;
 use super::console::print;
 use super::lists::devices_json;
+use super::outcome::Outcome;
 use super::output::table;
 use crate::diagnostic::Diagnostics;
 use crate::target::{self, FEATURES};

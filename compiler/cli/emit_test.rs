@@ -6,9 +6,9 @@
 use super::arrays::{self, Side};
 use super::cases::{self, Case};
 use super::io::{INTEGERS_BELOW, InputType, Inputs, Source};
+use super::methods::Methods;
 use super::output::usage;
 use super::ports::Ports;
-use super::run::Methods;
 use super::tolerance::ToleranceArguments;
 use crate::bisect::interpreter_failed;
 use crate::compile::{Compiled, Settings};

@@ -1,10 +1,11 @@
 //! `modelc export MODEL --as FRAMEWORK -o FOLDER`
 
-use super::Outcome;
 use super::console::{message, note};
 use super::files::Files;
 use super::io::map;
-use super::options::{Common, MessageFormat, ObjectArguments};
+use super::messages::MessageFormat;
+use super::options::{Common, ObjectArguments};
+use super::outcome::Outcome;
 use super::output::{grouped, usage};
 use super::progress;
 use crate::compile;

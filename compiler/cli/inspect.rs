@@ -5,12 +5,13 @@ mod gpu;
 mod labels;
 mod listing;
 
-use super::Outcome;
 use super::compared;
 use super::console::print;
 use super::files::Files;
 use super::io::map;
-use super::options::{Common, MessageFormat, ObjectArguments};
+use super::messages::MessageFormat;
+use super::options::{Common, ObjectArguments};
+use super::outcome::Outcome;
 use super::output::{grouped, table, usage};
 use super::progress;
 use super::{require, sizes};

@@ -1,7 +1,7 @@
 //! `modelc ops` and `modelc targets`.
 
-use super::Outcome;
 use super::console::print;
+use super::outcome::Outcome;
 use super::output::{fitted, table, usage};
 use crate::diagnostic::{Diagnostics, did_you_mean};
 use crate::frontend;

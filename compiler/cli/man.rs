@@ -1,10 +1,10 @@
 //! `modelc man [COMMAND]`
 
 use super::console::print;
+use super::outcome::Outcome;
 use super::output::usage;
-use super::{CommandLine, Outcome};
 use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 
 #[derive(Args)]
@@ -13,12 +13,12 @@ pub struct Arguments {
     command: Option<String>,
 }
 
-/// Prints a page for `man`.
+/// Prints a page for `man` about `line`, modelc's command line, or one of its commands.
 ///
 /// # Errors
 /// A diagnostic if there is no such command, or if standard output cannot be written.
-pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
-    print(&page(arguments.command.as_deref())?)?;
+pub fn execute(arguments: &Arguments, line: Command) -> Result<Outcome, Diagnostics> {
+    print(&page(arguments.command.as_deref(), line)?)?;
     Ok(Outcome::Done)
 }
 
@@ -42,8 +42,8 @@ outputs differ from the expected ones
 a bug in modelc
 ";
 
-fn page(name: Option<&str>) -> Result<String, Diagnostic> {
-    let mut line = CommandLine::command().disable_help_subcommand(true);
+fn page(name: Option<&str>, line: Command) -> Result<String, Diagnostic> {
+    let mut line = line.disable_help_subcommand(true);
     line.build();
     let command = match name {
         Some(name) => named(&line, name)?,
@@ -66,17 +66,19 @@ fn named<'a>(line: &'a Command, name: &str) -> Result<&'a Command, Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::CommandLine;
+    use clap::CommandFactory;
 
     #[test]
     fn every_command_has_a_page_of_its_own() {
         let line = CommandLine::command();
         for command in line.get_subcommands() {
             let name = command.get_name();
-            let page = page(Some(name)).expect(name);
+            let page = page(Some(name), CommandLine::command()).expect(name);
             assert!(page.contains(&format!(".TH modelc-{name} 1")) && page.contains(STATUSES), "{page}");
         }
-        let own = page(None).expect("a page");
+        let own = page(None, CommandLine::command()).expect("a page");
         assert!(own.contains(".TH modelc 1") && own.contains("plan\\-effort") && own.contains("modelc\\-inspect(1)"), "{own}");
-        assert!(page(Some("inspekt")).is_err_and(|error| error.to_string().contains("inspect")));
+        assert!(page(Some("inspekt"), CommandLine::command()).is_err_and(|error| error.to_string().contains("inspect")));
     }
 }

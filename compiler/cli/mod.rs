@@ -6,6 +6,7 @@
 mod arrays;
 mod batches;
 mod bench;
+mod calls;
 mod cases;
 mod compared;
 mod compile;
@@ -22,7 +23,10 @@ mod interrupt;
 mod io;
 mod lists;
 mod man;
+mod messages;
+mod methods;
 mod options;
+mod outcome;
 mod output;
 mod pin;
 mod ports;
@@ -40,6 +44,8 @@ mod weights;
 use crate::diagnostic::{Diagnostic, Diagnostics, Kind, codes, nearest};
 use clap::error::ErrorKind;
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+use messages::{MessageFormat, Messages};
+use outcome::Outcome;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -98,14 +104,6 @@ fn of_objects(argument: clap::Arg) -> clap::Arg {
     if hidden { argument.hide(true) } else { argument }
 }
 
-/// Outcome of a command without an error.
-enum Outcome {
-    /// Success.
-    Done,
-    /// Outputs differ from the expected ones.
-    Differs,
-}
-
 /// Exit status when verification differs.
 const DIFFERS: u8 = 3;
 /// Exit status for a bug of modelc.
@@ -123,12 +121,12 @@ fn run(given: &[OsString]) -> u8 {
         return report(&mistake.into(), json_or_text(given));
     }
     if version::is_asked(given) {
-        return console::print(&version::text()).map_or_else(|error| report(&error.into(), options::MessageFormat::Text), |()| 0);
+        return console::print(&version::text()).map_or_else(|error| report(&error.into(), MessageFormat::Text), |()| 0);
     }
     let arguments = match CommandLine::try_parse_from(given) {
         Ok(arguments) => arguments,
         Err(error) if let Some(mistake) = second_model(&error, given) => return report(&mistake.into(), json_or_text(given)),
-        Err(error) if error.use_stderr() && wants_json(given) => return report(&misused(&error).into(), options::MessageFormat::Json),
+        Err(error) if error.use_stderr() && wants_json(given) => return report(&misused(&error).into(), MessageFormat::Json),
         Err(error) => {
             // If this fails, there is nowhere to report it.
             let _ = error.print();
@@ -150,7 +148,7 @@ fn run(given: &[OsString]) -> u8 {
 }
 
 impl CommandLine {
-    fn messages(&self) -> options::Messages {
+    fn messages(&self) -> Messages {
         match &self.command {
             None => self.compile.common.messages,
             Some(Command::Run(a)) => a.common.messages,
@@ -160,9 +158,7 @@ impl CommandLine {
             Some(Command::Weights(a)) => a.messages,
             Some(Command::Export(a)) => a.common.messages,
             Some(Command::Runtime(a)) => a.messages,
-            Some(Command::Ops(_) | Command::Targets(_) | Command::Doctor(_) | Command::Completions(_) | Command::Man(_)) => {
-                options::Messages::USUAL
-            }
+            Some(Command::Ops(_) | Command::Targets(_) | Command::Doctor(_) | Command::Completions(_) | Command::Man(_)) => Messages::USUAL,
         }
     }
 }
@@ -173,8 +169,8 @@ fn wants_json(arguments: &[OsString]) -> bool {
         || arguments.windows(2).any(|pair| pair[0] == "--message-format" && pair[1] == "json")
 }
 
-fn json_or_text(arguments: &[OsString]) -> options::MessageFormat {
-    if wants_json(arguments) { options::MessageFormat::Json } else { options::MessageFormat::Text }
+fn json_or_text(arguments: &[OsString]) -> MessageFormat {
+    if wants_json(arguments) { MessageFormat::Json } else { MessageFormat::Text }
 }
 
 /// Words that users type instead of a command's name.
@@ -249,17 +245,17 @@ fn execute(arguments: CommandLine) -> Result<Outcome, Diagnostics> {
         Some(Command::Weights(arguments)) => weights::execute(&arguments),
         Some(Command::Export(arguments)) => export::execute(&arguments),
         Some(Command::Runtime(arguments)) => runtime::execute(&arguments),
-        Some(Command::Completions(arguments)) => completions::execute(&arguments),
-        Some(Command::Man(arguments)) => man::execute(&arguments),
+        Some(Command::Completions(arguments)) => completions::execute(&arguments, CommandLine::command()),
+        Some(Command::Man(arguments)) => man::execute(&arguments, CommandLine::command()),
     }
 }
 
 /// Prints diagnostics and returns the exit status, which tells whose fault it is.
-fn report(diagnostics: &Diagnostics, format: options::MessageFormat) -> u8 {
+fn report(diagnostics: &Diagnostics, format: MessageFormat) -> u8 {
     for diagnostic in &diagnostics.0 {
         match format {
-            options::MessageFormat::Text => console::message(&output::diagnostic_text(diagnostic)),
-            options::MessageFormat::Json => console::message(&output::diagnostic_json(diagnostic)),
+            MessageFormat::Text => console::message(&output::diagnostic_text(diagnostic)),
+            MessageFormat::Json => console::message(&output::diagnostic_json(diagnostic)),
         }
     }
     let has = |kind| diagnostics.0.iter().any(|d| d.kind() == kind);

@@ -1,6 +1,7 @@
 //! Options that several commands share.
 
 use super::gpu::GpuArguments;
+use super::messages::Messages;
 use super::output::usage;
 use super::ports::{PortNumber, Ports};
 use crate::Settings;
@@ -11,15 +12,6 @@ use crate::frontend::{Bound, PortName};
 use crate::input::STANDARD;
 use clap::{Args, ValueEnum};
 use std::path::Path;
-
-/// Format of messages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum MessageFormat {
-    /// Text for people.
-    Text,
-    /// One JSON object for each message, one line each.
-    Json,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum PlanArgument {
@@ -94,27 +86,6 @@ pub struct Common {
     /// Messages.
     #[command(flatten)]
     pub messages: Messages,
-}
-
-/// Format and amount of messages.
-#[derive(Args, Clone, Copy)]
-#[command(next_help_heading = "Messages")]
-pub struct Messages {
-    /// Print errors only
-    #[arg(short, long, conflicts_with = "verbose")]
-    pub quiet: bool,
-    /// Print what is done, with times
-    #[arg(short, long)]
-    pub verbose: bool,
-    /// Format of messages: text or json [default: text]
-    #[arg(long = "message-format", value_enum, value_name = "FORMAT", default_value = "text", hide_default_value = true)]
-    #[arg(hide_possible_values = true)]
-    pub format: MessageFormat,
-}
-
-impl Messages {
-    /// Defaults for commands without these options.
-    pub const USUAL: Self = Self { quiet: false, verbose: false, format: MessageFormat::Text };
 }
 
 impl Common {

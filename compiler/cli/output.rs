@@ -107,6 +107,11 @@ fn cut(line: &str, indent: usize, most: Option<usize>) -> String {
     text
 }
 
+/// Formats nanoseconds as microseconds.
+pub fn microseconds(nanoseconds: f64) -> String {
+    format!("{:.2}", nanoseconds / 1e3)
+}
+
 /// Formats operators of a model by number and name.
 pub fn numbered(operators: &[(u32, String)]) -> Vec<String> {
     operators.iter().map(|(index, name)| format!("{index}:{name}")).collect()

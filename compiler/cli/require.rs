@@ -1,9 +1,8 @@
 //! `--require arena<=64K,stack<=2K,flash<=300K`, and limits of the areas of `--memory`
 
-use super::compile::exceeded;
 use super::output::{grouped, table, usage};
 use crate::compile;
-use crate::diagnostic::{Diagnostic, Diagnostics, did_you_mean};
+use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::interface::Footprint;
 use crate::lower::Peak;
 
@@ -40,7 +39,7 @@ fn over((what, most): (&str, u64), page: &str, footprint: &Footprint, peaks: &[P
     }
     let bytes = |number| format!("{} B", grouped(number));
     let mut found = format!("{}, {} too much", bytes(needed), bytes(needed - most));
-    let mut error = exceeded(format!("the model needs more {what} than it may"));
+    let mut error = Diagnostic::new(codes::REQUIREMENT, format!("the model needs more {what} than it may"));
     // The arena is the first area.
     let is_arena = footprint.area_names.first().is_some_and(|name| name == what);
     match if is_arena { "arena" } else { what } {

@@ -1,10 +1,10 @@
 //! `modelc runtime -o modelc_runtime.o`
 
-use super::Outcome;
 use super::console::{message, note};
 use super::files::Files;
 use super::gpu::VulkanLoader;
-use super::options::{MessageFormat, Messages};
+use super::messages::{MessageFormat, Messages};
+use super::outcome::Outcome;
 use super::output::grouped;
 use crate::diagnostic::Diagnostics;
 use crate::emit::{Output, OutputKind, RiscvAbi, runtime_header, runtime_object, runtime_options};

@@ -1,15 +1,16 @@
 //! `modelc verify MODEL`: comparison of the compiled model's outputs with expected ones.
 
-use super::Outcome;
 use super::arrays::{self, Side};
 use super::batches::{Batch, Call};
 use super::cases::{self, Case, counted};
 use super::console::print;
 use super::io::{INTEGERS_BELOW, InputType, Inputs, Source, read_model};
-use super::options::{Common, MessageFormat};
+use super::messages::MessageFormat;
+use super::methods::Methods;
+use super::options::Common;
+use super::outcome::Outcome;
 use super::output::{numbered, table, usage};
 use super::ports::Ports;
-use super::run::Methods;
 use super::tolerance::ToleranceArguments;
 use crate::api::Loaded;
 use crate::api::engine::{Engine, machine};

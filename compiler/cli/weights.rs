@@ -1,10 +1,10 @@
 //! `modelc weights NEW --like net.o -o net.bin`
 
-use super::Outcome;
 use super::console::{message, note};
 use super::files::Files;
 use super::io::map;
-use super::options::{MessageFormat, Messages};
+use super::messages::{MessageFormat, Messages};
+use super::outcome::Outcome;
 use super::output::grouped;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::{OutputKind, TopologyRecord, weights_for};

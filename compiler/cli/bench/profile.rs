@@ -1,10 +1,9 @@
 //! The time of each operator and each kernel, for `bench --profile`.
 
-use super::microseconds;
 use super::regions::{self, RegionProfile};
 use crate::api::engine::Engine;
 use crate::cli::batches::Call as Sequenced;
-use crate::cli::output::{grouped, numbered, table};
+use crate::cli::output::{grouped, microseconds, numbered, table};
 use crate::diagnostic::Diagnostics;
 use crate::emit::Nodes;
 use crate::ir::Module;

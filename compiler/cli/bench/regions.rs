@@ -1,8 +1,7 @@
 //! Times of the device in its regions, for `bench --profile`.
 
-use super::microseconds;
 use crate::api::engine::Engine;
-use crate::cli::output::{numbered, table};
+use crate::cli::output::{microseconds, numbered, table};
 use crate::codegen::driver::measured_as;
 use crate::program::Dispatch;
 use serde_json::{Value, json};

@@ -1,6 +1,8 @@
 //! The report of a model with times: `bench --report`, `--compare`, `--node-data`.
 
-use super::{Arguments, Measured, Profile};
+use super::arguments::Arguments;
+use super::measured::Measured;
+use super::profile::Profile;
 use crate::api::Loaded;
 use crate::api::engine::{self, Engine};
 use crate::cli::compared;
