@@ -39,7 +39,7 @@ struct Variable {
 /// Translates a method and adds its functions to the module.
 ///
 /// # Errors
-/// All errors in the method. The list is empty if it must be translated again, with narrower extents ([`Shared::renewed`]).
+/// All errors in the method. The list is empty if it must be translated again, with narrower extents ([`Shared::is_renewed`]).
 pub fn translate(shared: &mut Shared, module: &mut Module, plan: &Plan) -> Result<Translated, Vec<Diagnostic>> {
     let mut translator = Translator::new(shared, module, plan);
     match whole(&mut translator) {

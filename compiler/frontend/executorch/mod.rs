@@ -101,7 +101,7 @@ fn translate(shared: &mut shared::Shared, plans: &[Plan]) -> Result<(Module, Vec
     for _ in 0..MOST_TRANSLATIONS {
         shared.begin_again();
         let translated = translate_once(shared, plans);
-        if shared.renewed {
+        if shared.is_renewed() {
             continue;
         }
         if translated.1.is_empty() || !shared.unrelated || shared.checks_extents {

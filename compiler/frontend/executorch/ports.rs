@@ -4,11 +4,12 @@ use super::effects::range_in_file;
 use super::fault::Fault;
 use super::memory::{Area, ByteRange};
 use super::program::{EValue, Form, TensorMeta};
-use super::registers::{Measured, Register};
+use super::registers::Register;
 use super::translate::Translator;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::{ElementType, Extent, IndexOperation, Interval, Port, Scalar, TensorType, Type, Value};
 use crate::operators::extents;
+use crate::operators::graph::facts::{Facts, InputExtent, Measured};
 use crate::operators::graph::movement::inverse;
 use crate::operators::promotion::Number;
 
@@ -63,9 +64,9 @@ fn multiples(t: &Translator<'_, '_>, input: usize, form: &Form<Extent>) -> Vec<u
 
 /// Makes extents equal that were found to be always equal.
 fn equate_known(t: &mut Translator<'_, '_>) -> Result<(), Fault> {
-    let pairs: Vec<_> = t.shared.equal.iter().filter(|(method, _)| *method == t.plan.name).map(|(_, pair)| *pair).collect();
+    let pairs: Vec<[InputExtent; 2]> = t.facts().into_iter().flat_map(Facts::equal).collect();
     for pair in pairs {
-        let index = |(input, dimension)| t.measured.iter().find(|m| (m.input, m.dimension) == (input, dimension)).map(|m| m.index);
+        let index = |extent: InputExtent| t.measured.iter().find(|measured| measured.of == extent).map(|measured| measured.index);
         if let [Some(x), Some(y)] = pair.map(index) {
             t.equate(Extent::Value(x), Extent::Value(y))?;
         }
@@ -112,8 +113,8 @@ fn intervals(t: &Translator<'_, '_>, input: usize, meta: &TensorMeta) -> Result<
         intervals[bound.dimension] = Interval { low: 1, high: number(bound.most) };
     }
     for (dimension, interval) in intervals.iter_mut().enumerate() {
-        if let Some(narrowed) = t.shared.narrowed.get(&(t.plan.name.clone(), input, dimension)) {
-            *interval = *narrowed;
+        if let Some(narrowed) = t.facts().and_then(|facts| facts.interval(InputExtent { input, dimension })) {
+            *interval = narrowed;
         }
         let multiple = t.multiple(input, dimension);
         let whole = Interval { low: (interval.low + multiple - 1) / multiple * multiple, high: interval.high / multiple * multiple };
@@ -150,7 +151,7 @@ fn tensor_input(t: &mut Translator<'_, '_>, input: usize, register: usize, meta:
         let interval = intervals[dimension];
         if interval.low < interval.high {
             let index = t.graph.measure(param, axis, interval);
-            t.measured.push(Measured { index, input, dimension });
+            t.measured.push(Measured { index, of: InputExtent { input, dimension } });
         }
     }
     if let Area::Planned(memory_id) = range.area {

@@ -57,17 +57,6 @@ pub enum Register {
     Unavailable(Fault),
 }
 
-/// A dimension of an input whose extent is known only when the program runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Measured {
-    /// The extent.
-    pub index: Value,
-    /// The number of the input.
-    pub input: usize,
-    /// The dimension.
-    pub dimension: usize,
-}
-
 /// All that instructions change.
 #[derive(Clone, Debug)]
 pub struct Environment {

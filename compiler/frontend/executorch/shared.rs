@@ -8,9 +8,10 @@ use super::states::SharedStates;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::delegates::container::Source;
 use crate::frontend::{Bound, LoadOptions};
-use crate::ir::{Constant, ConstantData, Data, Interval, Module, TensorType};
+use crate::ir::{Constant, ConstantData, Data, Module, TensorType};
+use crate::operators::graph::facts::Facts;
 use crate::operators::graph::movement::inverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// See [`Shared::most_steps`].
 const MOST_STEPS: usize = 1 << 18;
@@ -23,20 +24,12 @@ pub struct Shared {
     pub shapes: Vec<(usize, Vec<u64>)>,
     /// Bounds that users give dimensions of inputs of dynamic shape.
     pub bounds: Vec<Bound>,
-    /// The ranges that operators require of inputs' dimensions, by method, number of the input, and dimension.
-    pub narrowed: BTreeMap<(String, usize, usize), Interval>,
-    /// The maxima of integers read from tensors for which the program's tensors fit, by method and register.
-    pub most_loaded: BTreeMap<(String, usize), i64>,
-    /// The powers of two that must divide dimensions of inputs.
-    pub multiples: BTreeMap<(String, usize, usize), i64>,
-    /// The dimensions of inputs that must be equal, by method: pairs of the number of an input and a dimension.
-    pub equal: BTreeSet<(String, [(usize, usize); 2])>,
+    /// The facts about inputs' extents that were found so far, by method. Registers number the integers that are read from tensors.
+    pub facts: BTreeMap<String, Facts>,
     /// `true` if extents had to be equal that are not known to be.
     pub unrelated: bool,
     /// `true` if such extents are compared at run time.
     pub checks_extents: bool,
-    /// `true` if new facts were found since the translation began, so that it must be repeated.
-    pub renewed: bool,
     /// The maximum number of instructions and operands that a method unfolds to. It limits loops that never end.
     pub most_steps: usize,
     /// The states that several methods share.
@@ -60,13 +53,9 @@ impl Shared {
             file,
             shapes: options.shapes.clone(),
             bounds: options.bounds.clone(),
-            narrowed: BTreeMap::new(),
-            most_loaded: BTreeMap::new(),
-            multiples: BTreeMap::new(),
-            equal: BTreeSet::new(),
+            facts: BTreeMap::new(),
             unrelated: false,
             checks_extents: false,
-            renewed: false,
             most_steps: options.most_steps.unwrap_or(MOST_STEPS),
             states: SharedStates::default(),
             layouts: Layouts::of(plans),
@@ -80,13 +69,18 @@ impl Shared {
 
     /// Restarts the translation in an empty module, and keeps the facts found so far.
     pub fn begin_again(&mut self) {
-        self.renewed = false;
+        self.facts.values_mut().for_each(Facts::begin_again);
         self.unrelated = false;
         self.constants.clear();
         self.external.clear();
         self.parts.clear();
         self.names.clear();
         self.states.begin_again();
+    }
+
+    /// Tests whether new facts were found since the translation began, so that it must be repeated.
+    pub fn is_renewed(&self) -> bool {
+        self.facts.values().any(Facts::is_renewed)
     }
 
     /// The constant in a buffer of the file, in row-major order.

@@ -5,12 +5,13 @@ use super::fault::Fault;
 use super::flow::Flow;
 use super::memory::{Content, Memory};
 use super::program::Plan;
-use super::registers::{Environment, Measured, Register, initial_register};
+use super::registers::{Environment, Register, initial_register};
 use super::shared::Shared;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{Extent, Function, Module, Placement, Value};
 use crate::operators::Graph;
 use crate::operators::graph::Compared;
+use crate::operators::graph::facts::Measured;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

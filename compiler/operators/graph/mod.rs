@@ -7,11 +7,13 @@
 //! - `constants.rs`, `fold.rs`: constants, and values that depend on constants only;
 //! - `elements.rs`, `origin.rs`, `ranges.rs`: single elements of integer tensors as extents, and their ranges;
 //! - `multiples.rs`: reals that are multiples of an extent;
+//! - `facts.rs`, `narrowing.rs`, `solving.rs`: what operators require of inputs' extents, noted until nothing new follows;
 //! - `captured.rs`, `rounds.rs`: indices that an inner function shares with the function around it, and facts in the body of a loop.
 
 pub mod captured;
 mod constants;
 pub mod elements;
+pub mod facts;
 mod fold;
 pub mod forms;
 mod indices;
@@ -19,9 +21,11 @@ pub mod integers;
 mod limits;
 pub mod movement;
 mod multiples;
+pub mod narrowing;
 mod origin;
 mod ranges;
 mod rounds;
+pub mod solving;
 pub mod sums;
 #[cfg(test)]
 mod tests;
