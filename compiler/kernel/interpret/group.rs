@@ -1,6 +1,6 @@
 //! Interpreter of workgroups with barriers: between two barriers, one position runs after the other.
 
-use super::grid::shuffled;
+use super::order::shuffled;
 use super::{InterpretError, Lanes, Machine, Stop};
 use crate::kernel::*;
 

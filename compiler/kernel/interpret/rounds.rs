@@ -1,6 +1,6 @@
 //! Interpreter of independent rounds and divided ranges. They run in an order drawn from a seed, and their accesses are noted to find races.
 
-use super::grid::shuffled;
+use super::order::shuffled;
 use super::{Machine, Stop};
 use crate::kernel::*;
 

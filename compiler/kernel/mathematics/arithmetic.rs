@@ -48,3 +48,8 @@ impl Arithmetic {
         sum
     }
 }
+
+/// Computes c₀ + c₁x + c₂x² + … by separate products and sums.
+pub(super) fn polynomial(b: &mut KernelBuilder, x: Value, coefficients: &[f64]) -> Value {
+    Arithmetic::PLAIN.polynomial(b, x, coefficients)
+}
