@@ -5,6 +5,7 @@ mod comments;
 mod documents;
 mod modules;
 mod repository;
+mod signatures;
 mod source;
 
 use modules::{Circles, File, Modules, floor};
