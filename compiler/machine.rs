@@ -350,6 +350,16 @@ const CORTEX_M4F: Machine = Machine {
     ..cranelift(Isa::Thumb, "cortex-m4f")
 };
 
+/// Cortex-M0+: Armv6-M. Most instructions only use eight registers, and products have 32 bits.
+const CORTEX_M0PLUS: Machine = Machine {
+    level: "cortex-m0plus",
+    registers: Registers::Words(8),
+    fma: false,
+    // Bytes are loaded with their signs, and multiplied one by one.
+    dot: DotProduct::Signed16,
+    ..CORTEX_M4F
+};
+
 /// RV32IMC: a core of RISC-V without floats. All but the zero register, the pointers that programs keep, and one for sequences hold words.
 const RV32IMC: Machine = Machine {
     unit: Unit::Cpu(Isa::Riscv32),
@@ -372,6 +382,9 @@ pub const MICROCONTROLLERS: &[Machine] = &[
     Machine { level: "cortex-m33", ..CORTEX_M4F },
     // Without instructions for halves, bytes are widened one by one, and once for all products is best.
     Machine { level: "cortex-m3", fma: false, dot: DotProduct::Signed16, ..CORTEX_M4F },
+    CORTEX_M0PLUS,
+    Machine { level: "cortex-m0", ..CORTEX_M0PLUS },
+    Machine { level: "cortex-m23", ..CORTEX_M0PLUS },
     RV32IMC,
     Machine { level: "rv32imac", ..RV32IMC },
     Machine { level: "rv32imafc", fma: true, ..RV32IMC },

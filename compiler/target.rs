@@ -85,9 +85,11 @@ pub const TARGETS: &[Target] = &[
         ],
     ),
     row("aarch64-apple-ios", Isa::Aarch64, Platform::Ios, &["arm64-apple-ios", "aarch64-ios"]),
+    chips::V6M,
     chips::V7M,
     chips::V7EM,
     chips::V7EM_FLOAT,
+    chips::V8M_BASE,
     chips::V8M_FLOAT,
     chips::RV32IMC,
     chips::RV32IMAC,
@@ -193,7 +195,7 @@ fn unknown(spelling: &str) -> Diagnostic {
     let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
     if narrow || names::is_narrow(&lower) {
         let message = format!(
-            "target {spelling} is not supported: of 32-bit processors, only Cortex-M3, M4, M7, M33 and RV32IMC, IMAC, IMAFC are supported"
+            "target {spelling} is not supported: of 32-bit processors, only Cortex-M0, M0+, M3, M4, M7, M23, M33 and RV32IMC, IMAC, IMAFC are supported"
         );
         let nearest = chips::nearest_to(&lower).map_or(String::new(), |name| format!("did you mean {name}? "));
         return Diagnostic::new(codes::TARGET_NOT_YET, message)
@@ -450,7 +452,9 @@ mod tests {
 
     #[test]
     fn what_is_not_there_says_so() {
-        for spelling in ["thumbv6m-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32i-unknown-none-elf", "i686-linux-gnu", "esp32"] {
+        for spelling in
+            ["thumbv8.1m.main-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32i-unknown-none-elf", "i686-linux-gnu", "esp32"]
+        {
             let error = target(spelling).unwrap_err();
             assert_eq!(error.code, codes::TARGET_NOT_YET, "{error}");
             assert!(error.message.contains("not supported"), "{error}");

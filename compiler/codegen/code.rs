@@ -54,6 +54,8 @@ pub enum RelocationKind {
     ThumbLow,
     /// Thumb: the high 16 bits of a distance, for MOVT; the instruction holds the addend.
     ThumbHigh,
+    /// Thumb: a distance in a word between instructions.
+    ThumbDistance,
 }
 
 /// The target of a relocation.

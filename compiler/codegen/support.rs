@@ -5,6 +5,10 @@
 /// A function of the object that kernels call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Support {
+    /// An unsigned quotient of words. Division by 0 gives 0.
+    Divide,
+    /// A signed quotient of words, rounded towards zero. Division by 0 gives 0; the smallest number divided by −1 gives itself.
+    DivideSigned,
     /// An operation on integers of 64 bits.
     Long(LongOp),
     /// An operation on floats of a format.
@@ -100,6 +104,7 @@ impl Support {
     /// Returns the number of words of each argument.
     pub fn arguments(self) -> Vec<usize> {
         match self {
+            Self::Divide | Self::DivideSigned => vec![1, 1],
             Self::Long(_) => vec![2, 2],
             Self::Float(format, op) => match op {
                 FloatOp::SquareRoot | FloatOp::Truncate | FloatOp::ToSigned | FloatOp::ToUnsigned => vec![format.words()],
@@ -113,6 +118,7 @@ impl Support {
     /// Returns the number of words of the result.
     pub fn result(self) -> usize {
         match self {
+            Self::Divide | Self::DivideSigned => 1,
             Self::Long(_) => 2,
             Self::Float(format, op) => match op {
                 FloatOp::Equal | FloatOp::Less | FloatOp::LessEqual => 1,

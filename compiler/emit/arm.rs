@@ -27,6 +27,8 @@ struct Architecture {
 }
 
 const ARCHITECTURES: &[Architecture] = &[
+    Architecture { levels: &["cortex-m0", "cortex-m0plus"], architecture: 12, floats: 0 },
+    Architecture { levels: &["cortex-m23"], architecture: 16, floats: 0 },
     Architecture { levels: &["cortex-m3"], architecture: 10, floats: 0 },
     Architecture { levels: &["cortex-m4"], architecture: 13, floats: 0 },
     Architecture { levels: &["cortex-m4f"], architecture: 13, floats: 6 },
@@ -37,14 +39,21 @@ const ARCHITECTURES: &[Architecture] = &[
 /// Returns the section of an object for a level.
 pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
     let row = ARCHITECTURES.iter().find(|row| row.levels.contains(&level))?;
-    // 2 is Thumb-2. 3 is the architecture's own set, with which compilers mark Armv8-M.
-    let thumb = if row.architecture > 16 { 3 } else { 2 };
+    // 1 is the first Thumb, and 2 is Thumb-2. 3 is the architecture's own set, with which compilers mark Armv8-M.
+    let thumb = match row.architecture {
+        12 => 1,
+        16.. => 3,
+        _ => 2,
+    };
     let mut tags = vec![(TAG_CPU_ARCH, row.architecture), (TAG_CPU_ARCH_PROFILE, b'M'), (TAG_THUMB_ISA_USE, thumb)];
     if row.floats > 0 && has_floats(program) {
         // The unit has only binary32.
         tags.extend([(TAG_FP_ARCH, row.floats), (TAG_ABI_HARD_FP_USE, 1)]);
     }
-    tags.extend([(TAG_ABI_ALIGN_PRESERVED, 1), (TAG_ABI_VFP_ARGS, 3), (TAG_CPU_UNALIGNED_ACCESS, 1)]);
+    tags.extend([(TAG_ABI_ALIGN_PRESERVED, 1), (TAG_ABI_VFP_ARGS, 3)]);
+    if !matches!(row.architecture, 12 | 16) {
+        tags.push((TAG_CPU_UNALIGNED_ACCESS, 1));
+    }
     tags.sort_unstable();
     Some(section(b"aeabi\0", &tags.iter().flat_map(|&(tag, value)| [tag, value]).collect::<Vec<u8>>()))
 }

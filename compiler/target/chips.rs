@@ -5,6 +5,11 @@
 use super::row::{Platform, Target, row};
 use crate::machine::Isa;
 
+/// Armv6-M.
+pub(super) const V6M: Target = Target {
+    levels: &["cortex-m0plus", "cortex-m0"],
+    ..row("thumbv6m-none-eabi", Isa::Thumb, Platform::None, &["armv6m-none-eabi", "armv6-m-none-eabi"])
+};
 /// Armv7-M without instructions for pairs of 16-bit integers.
 pub(super) const V7M: Target =
     Target { levels: &["cortex-m3"], ..row("thumbv7m-none-eabi", Isa::Thumb, Platform::None, &["armv7m-none-eabi"]) };
@@ -16,6 +21,9 @@ pub(super) const V7EM_FLOAT: Target = Target {
     levels: &["cortex-m4f", "cortex-m7"],
     ..row("thumbv7em-none-eabihf", Isa::Thumb, Platform::None, &["armv7em-none-eabihf", "arm-none-eabihf"])
 };
+/// The baseline of Armv8-M.
+pub(super) const V8M_BASE: Target =
+    Target { levels: &["cortex-m23"], ..row("thumbv8m.base-none-eabi", Isa::Thumb, Platform::None, &["armv8m.base-none-eabi"]) };
 /// Armv8-M with the main extension and an FPU.
 pub(super) const V8M_FLOAT: Target =
     Target { levels: &["cortex-m33"], ..row("thumbv8m.main-none-eabihf", Isa::Thumb, Platform::None, &["armv8m.main-none-eabihf"]) };
@@ -81,6 +89,9 @@ const fn family(names: &'static [&'static str], of: Chip) -> Chip {
     Chip { names, target: of.target, memory: None }
 }
 
+const M0: Chip = core(&["cortex-m0", "cortex-m1"], &["cortex-m0"], V6M);
+const M0PLUS: Chip = core(&["cortex-m0plus", "cortex-m0+"], &["cortex-m0plus"], V6M);
+const M23: Chip = core(&["cortex-m23"], &["cortex-m23"], V8M_BASE);
 const M3: Chip = core(&["cortex-m3"], &["cortex-m3"], V7M);
 const M4: Chip = core(&["cortex-m4"], &["cortex-m4"], V7EM);
 const M4F: Chip = core(&["cortex-m4f"], &["cortex-m4f"], V7EM_FLOAT);
@@ -92,15 +103,20 @@ const IMAFC: Chip = core(&["rv32imafc"], &["rv32imafc"], RV32IMAFC);
 
 /// Cores, chips and boards. The longest matching prefix of a name wins.
 pub const CHIPS: &[Chip] = &[
+    M0,
+    M0PLUS,
     M3,
     M4,
     M4F,
     M7,
+    M23,
     M33,
     IMC,
     IMAC,
     IMAFC,
     // Nordic Semiconductor.
+    chip(&["nrf51822", "microbit"], M0, 256, 16),
+    family(&["nrf51"], M0),
     chip(&["nrf52832"], M4F, 512, 64),
     chip(&["nrf52833", "microbit-v2"], M4F, 512, 128),
     chip(&["nrf52840", "arduino-nano-33-ble"], M4F, 1024, 256),
@@ -110,7 +126,8 @@ pub const CHIPS: &[Chip] = &[
     family(&["nrf53", "nrf54l"], M33),
     chip(&["nrf9160", "nrf9161"], M33, 1024, 256),
     family(&["nrf91"], M33),
-    // Raspberry Pi.
+    // Raspberry Pi. Flash is beside the chip.
+    chip(&["rp2040", "pico", "raspberrypi-pico", "arduino-nano-rp2040"], M0PLUS, 2048, 264),
     chip(&["rp2350", "pico2", "raspberrypi-pico2"], M33, 4096, 520),
     chip(&["rp2350-riscv", "pico2-riscv", "hazard3"], IMAC, 4096, 520),
     // Espressif. Flash is beside the chip, most often 4 MiB.
@@ -127,6 +144,17 @@ pub const CHIPS: &[Chip] = &[
     family(&["ch32v3"], IMAFC),
     chip(&["bl602"], IMAFC, 2048, 276),
     // STMicroelectronics.
+    chip(&["stm32f030"], M0, 256, 32),
+    chip(&["stm32f072"], M0, 128, 16),
+    chip(&["stm32f091"], M0, 256, 32),
+    family(&["stm32f0"], M0),
+    chip(&["stm32g031"], M0PLUS, 64, 8),
+    chip(&["stm32g071"], M0PLUS, 128, 36),
+    chip(&["stm32g0b1"], M0PLUS, 512, 144),
+    family(&["stm32g0"], M0PLUS),
+    chip(&["stm32l053"], M0PLUS, 64, 8),
+    chip(&["stm32l073"], M0PLUS, 192, 20),
+    family(&["stm32l0", "stm32c0", "stm32u0", "stm32wl3"], M0PLUS),
     chip(&["stm32f103"], M3, 512, 64),
     family(&["stm32f1", "stm32f2", "stm32l1"], M3),
     chip(&["stm32f303"], M4F, 512, 64),
@@ -169,10 +197,15 @@ pub const CHIPS: &[Chip] = &[
     family(&["imxrt10", "imxrt11", "mimxrt10", "mimxrt11"], M7),
     family(&["imxrt5", "imxrt6", "mimxrt5", "mimxrt6"], M33),
     // Microchip.
+    chip(&["samd21", "arduino-zero", "arduino-mkrzero"], M0PLUS, 256, 32),
+    chip(&["saml11"], M23, 64, 16),
+    family(&["samd1", "samd2", "saml2", "samc2"], M0PLUS),
     chip(&["sam3x8e", "arduino-due"], M3, 512, 96),
     chip(&["samd51"], M4F, 1024, 256),
     chip(&["same54"], M4F, 1024, 256),
     // Renesas.
+    chip(&["ra2l1"], M23, 256, 32),
+    family(&["ra2"], M23),
     chip(&["ra4m1", "arduino-uno-r4"], M4F, 256, 32),
     chip(&["ra6m4"], M33, 1024, 256),
     // Silicon Laboratories.
@@ -186,26 +219,6 @@ pub const CHIPS: &[Chip] = &[
 
 /// Names of known but unsupported processors, with the reason.
 const MISSING: &[(&[&str], &str)] = &[
-    (
-        &[
-            "cortex-m0",
-            "cortex-m1",
-            "cortex-m23",
-            "thumbv6m",
-            "thumbv8m.base",
-            "armv6-m",
-            "rp2040",
-            "pico",
-            "stm32f0",
-            "stm32g0",
-            "stm32l0",
-            "stm32c0",
-            "samd21",
-            "nrf51",
-            "microbit",
-        ],
-        "Armv6-M and the baseline of Armv8-M are not supported",
-    ),
     (&["cortex-m52", "cortex-m55", "cortex-m85", "ra8", "mps3-an547", "mps3-an552"], "cores with vectors of Armv8.1-M are not supported"),
     (&["rv32e", "riscv32e", "ch32v0"], "RISC-V with 16 registers is not supported"),
     (&["rv32i", "riscv32i"], "of 32-bit RISC-V, RV32IMC, RV32IMAC and RV32IMAFC are supported"),
@@ -241,11 +254,7 @@ fn missing_length(name: &str) -> Option<usize> {
 
 /// Tests whether a name has a prefix. Names of cores must match as a whole: `cortex-m3` does not match `cortex-m33`.
 fn begins(name: &str, start: &str) -> bool {
-    if (start.starts_with("cortex-m") && start != "cortex-m0") || start.starts_with("rv32im") {
-        name == start
-    } else {
-        name.starts_with(start)
-    }
+    if start.starts_with("cortex-m") || start.starts_with("rv32im") { name == start } else { name.starts_with(start) }
 }
 
 #[cfg(test)]
@@ -256,6 +265,17 @@ mod tests {
     fn chips_and_boards_stand_for_a_core() {
         for (name, level) in [
             ("cortex-m4f", "cortex-m4f"),
+            ("cortex-m0", "cortex-m0"),
+            ("cortex-m0+", "cortex-m0plus"),
+            ("cortex-m0plus", "cortex-m0plus"),
+            ("cortex-m23", "cortex-m23"),
+            ("rp2040", "cortex-m0plus"),
+            ("pico", "cortex-m0plus"),
+            ("microbit", "cortex-m0"),
+            ("microbit-v2", "cortex-m4f"),
+            ("stm32f072rb", "cortex-m0"),
+            ("stm32g071", "cortex-m0plus"),
+            ("samd21g18a", "cortex-m0plus"),
             ("cortex-m4", "cortex-m4"),
             ("cortex-m33", "cortex-m33"),
             ("stm32f407vg", "cortex-m4f"),
@@ -273,7 +293,7 @@ mod tests {
         ] {
             assert_eq!(chip_of(name).map(|chip| chip.target.levels), Some(&[level][..]), "{name}");
         }
-        for name in ["pico", "rp2040", "cortex-m0plus", "esp32", "esp32s3", "ch32v003", "rv32i", "rv32imcb", "stm32g071"] {
+        for name in ["cortex-m55", "ra8d1", "esp32", "esp32s3", "ch32v003", "rv32i", "rv32imcb"] {
             assert!(chip_of(name).is_none() && missing(name).is_some(), "{name}");
         }
         assert!(missing("esp32s3").unwrap().contains("Xtensa") && missing("rv32e").unwrap().contains("RISC-V"));

@@ -94,8 +94,8 @@ impl Words for Lowering<'_> {
         Ok(self.float_row(row, &[Arg::Use(a), Arg::Use(a)]))
     }
 
-    fn float_fused(&mut self, sum: VReg, a: VReg, b: VReg) -> VReg {
-        self.float_row(&rows::FMADD, &[Arg::Use(a), Arg::Use(b), Arg::Use(sum)])
+    fn float_fused(&mut self, sum: VReg, a: VReg, b: VReg) -> Result<VReg, CodegenError> {
+        Ok(self.float_row(&rows::FMADD, &[Arg::Use(a), Arg::Use(b), Arg::Use(sum)]))
     }
 
     fn float_convert(&mut self, op: ConvertOp, a: VReg) -> Result<VReg, CodegenError> {

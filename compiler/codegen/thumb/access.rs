@@ -56,7 +56,7 @@ fn single_word(moved: Moved, register: u8) -> u32 {
 }
 
 /// Returns the 16-bit encoding of a load or a store, if it has one.
-fn short_access(moved: Moved, register: u8, place: Place) -> Option<u16> {
+pub(super) fn short_access(moved: Moved, register: u8, place: Place) -> Option<u16> {
     let t = (register < 8).then_some(u16::from(register))?;
     let signed = moved.signed && !moved.store && moved.bytes < 4;
     let load = u16::from(!moved.store);

@@ -1,5 +1,6 @@
 //! Compilation of a kernel to machine code.
 
+use super::baseline::{self, is_baseline};
 use super::fuse::fuse;
 use super::listing::text;
 use super::lowering::Thumb;
@@ -33,6 +34,9 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 }
 
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
+    if is_baseline(machine) {
+        return baseline::compile(kernel);
+    }
     let state = |kernel: &Kernel| Thumb::new(kernel, machine);
     let joined = |function: &mut Function<_>, uses: &[u32]| {
         fuse(function, uses, has_dsp(machine));

@@ -1,5 +1,6 @@
 //! Functions of the driver, which call others: the procedure call standard for Arm (AAPCS).
 
+use super::baseline::{self, is_baseline};
 use super::inst::{Arg, Inst, Op};
 use super::lowering::{Lowering, Thumb};
 use super::registers::{GENERAL, PARAMETERS};
@@ -18,6 +19,9 @@ use regalloc2::{PReg, VReg};
 /// # Errors
 /// [`CodegenError::Driver`] when the function breaks a rule of its language.
 pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<Code, CodegenError> {
+    if is_baseline(machine) {
+        return baseline::compile_driver(function);
+    }
     word_driver(function, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine))
 }
 
@@ -26,6 +30,9 @@ pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<
 /// # Errors
 /// [`CodegenError::Bug`] when the function cannot be compiled.
 pub fn compile_support(what: Support, machine: &Machine) -> Result<Code, CodegenError> {
+    if is_baseline(machine) {
+        return baseline::compile_support(what);
+    }
     word_support(what, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine))
 }
 

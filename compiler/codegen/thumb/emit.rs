@@ -235,7 +235,8 @@ pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result
     Ok(())
 }
 
-fn compare_words(a: u8, b: u8, code: &mut Assembler) {
+/// Writes a comparison of any two registers.
+pub(super) fn compare_words(a: u8, b: u8, code: &mut Assembler) {
     if a < 8 && b < 8 {
         code.half(0x4280 | u16::from(b) << 3 | u16::from(a));
     } else {

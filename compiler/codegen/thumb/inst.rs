@@ -2,7 +2,7 @@
 
 use super::access::{Moved, float_reaches, reaches};
 use super::encode::Flags;
-use super::registers::{GENERAL, LR, SAVED_SINGLES, SINGLE};
+use super::registers::{CLOBBERED, GENERAL, SAVED_SINGLES, SINGLE};
 use super::rows::Row;
 use crate::codegen::RelocationTarget;
 pub(super) use crate::codegen::own::words::Arg;
@@ -131,7 +131,7 @@ impl Instruction for Inst {
     /// What functions may change, but the result.
     fn clobbers(&self) -> PRegSet {
         let Op::Call(callee) = self.op else { return PRegSet::empty() };
-        let words = [0, 1, 2, 3, 12, usize::from(LR)].map(|number| PReg::new(number, GENERAL));
+        let words = CLOBBERED.map(|number| PReg::new(number, GENERAL));
         let is_result = |register: &PReg| self.args.iter().any(|arg| matches!(arg, Arg::FixedDef(_, result) if result == register));
         // Functions of the object have no floats.
         let floats = if matches!(callee, Some(RelocationTarget::Support(_))) { 0..0 } else { 0..SAVED_SINGLES.start };

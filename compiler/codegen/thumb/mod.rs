@@ -1,6 +1,7 @@
 //! Code generation of Thumb-2 for Arm's M profile: Armv7-M with or without DSP instructions and binary32. `docs/wide.md` describes the common part.
 
 mod access;
+mod baseline;
 mod compile;
 mod driver;
 mod emit;

@@ -9,7 +9,7 @@ use crate::kernel::CompareOp;
 use regalloc2::VReg;
 
 /// The flags after a comparison.
-fn flags(op: CompareOp, floats: bool) -> Flags {
+pub(super) fn flags(op: CompareOp, floats: bool) -> Flags {
     match op {
         CompareOp::Equal => Flags::Equal,
         CompareOp::NotEqual => Flags::NotEqual,

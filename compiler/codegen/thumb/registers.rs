@@ -18,5 +18,7 @@ pub(super) const PARAMETERS: usize = 4;
 pub(super) const LOW: std::ops::Range<usize> = 0..8;
 /// Registers that a function must save, besides the return address.
 pub(super) const SAVED: std::ops::Range<usize> = 4..12;
+/// Registers that a called function may change.
+pub(super) const CLOBBERED: [usize; 6] = [0, 1, 2, 3, 12, LR as usize];
 /// Binary32 registers that a function must save.
 pub(super) const SAVED_SINGLES: std::ops::Range<usize> = 16..32;

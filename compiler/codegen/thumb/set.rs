@@ -21,7 +21,8 @@ pub(super) enum Condition {
     Zero(u8, bool),
 }
 
-const fn reach(bytes: usize, far: i64, more: i64) -> Reach {
+/// Makes the reach of a jump, `more` bytes after which its distance begins.
+pub(super) const fn reach(bytes: usize, far: i64, more: i64) -> Reach {
     Reach { bytes, from: more + 4 - far, to: more + 2 + far }
 }
 
@@ -193,7 +194,7 @@ impl InstructionSet for Thumb2 {
 }
 
 /// Writes B in 16 or in 32 bits.
-fn jump(reach: usize, distance: i64, code: &mut Assembler) {
+pub(super) fn jump(reach: usize, distance: i64, code: &mut Assembler) {
     let units = ((distance - 4) >> 1) as u32;
     if reach == 0 {
         code.half(0xE000 | (units & 0x7FF) as u16);
@@ -218,7 +219,7 @@ pub fn branch_with_link(distance: i64) -> Vec<u8> {
 }
 
 /// Writes a conditional B in 16 or in 32 bits.
-fn jump_on(flags: Flags, reach: usize, distance: i64, code: &mut Assembler) {
+pub(super) fn jump_on(flags: Flags, reach: usize, distance: i64, code: &mut Assembler) {
     let units = ((distance - 4) >> 1) as u32;
     if reach == 0 {
         code.half(0xD000 | (flags as u16) << 8 | (units & 0xFF) as u16);

@@ -120,8 +120,8 @@ impl Words for Lowering<'_> {
         Ok(self.float_row(row, &[Arg::Use(a)]))
     }
 
-    fn float_fused(&mut self, sum: VReg, a: VReg, b: VReg) -> VReg {
-        self.float_row(&rows::VFMA, &[Arg::Tied(sum), Arg::Use(a), Arg::Use(b)])
+    fn float_fused(&mut self, sum: VReg, a: VReg, b: VReg) -> Result<VReg, CodegenError> {
+        Ok(self.float_row(&rows::VFMA, &[Arg::Tied(sum), Arg::Use(a), Arg::Use(b)]))
     }
 
     fn float_convert(&mut self, op: ConvertOp, a: VReg) -> Result<VReg, CodegenError> {

@@ -51,6 +51,9 @@ const ARM: &str = "aarch64|arm64|ARM64";
 const RISCV: &str = "riscv64";
 
 const MACHINES: &[Machine] = &[
+    cortex("cortex-m0", &["CPU_CORTEX_M0"], "Cortex-M0", "defined(__ARM_ARCH_6M__)"),
+    Machine { arduino: &["cortex-m0plus"], ..cortex("cortex-m0plus", &["CPU_CORTEX_M0PLUS"], "Cortex-M0+", "defined(__ARM_ARCH_6M__)") },
+    Machine { arduino: &["cortex-m23"], ..cortex("cortex-m23", &["CPU_CORTEX_M23"], "Cortex-M23", "defined(__ARM_ARCH_8M_BASE__)") },
     Machine { arduino: &["cortex-m3"], ..cortex("cortex-m3", &["CPU_CORTEX_M3", UNTRAPPED], "Cortex-M3", "defined(__ARM_ARCH_7M__)") },
     M4,
     Machine { of: "cortex-m4f", has_fpu: true, ..M4 },

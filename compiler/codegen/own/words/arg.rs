@@ -12,6 +12,8 @@ pub enum Arg {
     EarlyDef(VReg),
     /// A register read.
     Use(VReg),
+    /// A register read after results are written.
+    LateUse(VReg),
     /// Contents of the register written before that; not written out.
     Tied(VReg),
     /// A register written that must be this one.
@@ -34,6 +36,7 @@ pub fn registers_of(args: &[Arg], list: &mut Vec<Operand>) {
             Arg::Def(v) if tied == Some(i + 1) => list.push(Operand::reg_reuse_def(v, list.len() + 1 - start)),
             Arg::Def(v) => list.push(Operand::reg_def(v)),
             Arg::EarlyDef(v) => list.push(Operand::new(v, OperandConstraint::Reg, OperandKind::Def, OperandPos::Early)),
+            Arg::LateUse(v) => list.push(Operand::new(v, OperandConstraint::Reg, OperandKind::Use, OperandPos::Late)),
             Arg::Use(v) | Arg::Tied(v) => list.push(Operand::reg_use(v)),
             Arg::FixedDef(v, p) => list.push(Operand::reg_fixed_def(v, p)),
             Arg::FixedUse(v, p) => list.push(Operand::reg_fixed_use(v, p)),

@@ -120,7 +120,8 @@ where
             return self.unsupported("such a fused product on this CPU level");
         }
         let (a, b, c) = (self.floats(a)?, self.floats(b)?, self.floats(c)?);
-        Ok(Held::Floats((0..a.len()).map(|i| self.float_fused(c[i], a[i], b[i])).collect()))
+        let floats: Result<Vec<VReg>, CodegenError> = (0..a.len()).map(|i| self.float_fused(c[i], a[i], b[i])).collect();
+        Ok(Held::Floats(floats?))
     }
 
     /// Lowers a conversion between binary32 and integers, or binary16.

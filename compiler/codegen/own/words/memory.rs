@@ -73,6 +73,13 @@ where
     fn load_some(&mut self, buffer: Buffer, at: At, lanes: u16, (lane, zeros): (Lane, bool)) -> Result<Held, CodegenError> {
         let bytes = lane.bytes();
         let shape = self.shape(Type::scalar(lane));
+        if lanes > 1
+            && bytes < 4
+            && self.takes_apart()
+            && let Some(held) = self.load_apart(buffer, at, lanes, (lane, zeros))?
+        {
+            return Ok(held);
+        }
         let address = self.address(buffer, at, self.access(buffer, shape, u32::from(lanes) * bytes))?;
         let places = (0..u32::from(lanes)).map(|i| address.plus((i * bytes) as i32));
         let (aligned, piece) = (self.is_aligned(buffer, at), self.piece(buffer));
@@ -91,6 +98,59 @@ where
                 Held::Floats(self.each(&words, |s, word| s.float_of_word(word)))
             }
         })
+    }
+
+    /// Bytes or halves of whole words, which are taken apart. Each word is loaded once. `None` if the words do not lie at multiples of four.
+    fn load_apart(
+        &mut self,
+        buffer: Buffer,
+        (index, offset): At,
+        lanes: u16,
+        (lane, zeros): (Lane, bool),
+    ) -> Result<Option<Held>, CodegenError> {
+        let bytes = i64::from(lane.bytes());
+        let before = (offset * bytes).rem_euclid(4) / bytes;
+        let start = offset - before;
+        if !self.is_aligned(buffer, (index, start)) || !self.kernel.buffer(buffer).bytes().is_multiple_of(4) {
+            return Ok(None);
+        }
+        let in_word = 4 / bytes;
+        let mut words = vec![];
+        for number in before..before + i64::from(lanes) {
+            let at = (index, start + number / in_word * in_word);
+            let word = self.load_whole(buffer, at)?;
+            words.push(self.taken(word, (number % in_word * 8 * bytes) as u32, 8 * lane.bytes(), !zeros));
+        }
+        Ok(Some(Held::Words(if zeros { Upper::Zeros } else { Upper::Sign }, words)))
+    }
+
+    /// The word of elements at a multiple of four bytes. The key is of no other load, because the buffer has narrower elements.
+    fn load_whole(&mut self, buffer: Buffer, at: At) -> Result<VReg, CodegenError> {
+        let key = (self.block, buffer, at, 1, Type::scalar(Lane::I32), [false; 2]);
+        if let Some(known) = self.loads.get(&key).and_then(Held::single) {
+            return Ok(known);
+        }
+        let address = self.address(buffer, at, Access::one(4))?;
+        let word = self.load_aligned(address);
+        self.loads.insert(key, Held::word(word));
+        Ok(word)
+    }
+
+    /// Some bits of a word, extended. `at` is the lowest one.
+    fn taken(&mut self, word: VReg, at: u32, bits: u32, signed: bool) -> VReg {
+        let right = if signed { WordOp::RightSigned } else { WordOp::Right };
+        match (at, signed) {
+            (0, _) => self.extend(word, bits, signed),
+            _ if at + bits == 32 => self.shift(right, word, at),
+            (_, true) => {
+                let upper = self.shift(WordOp::Left, word, 32 - at - bits);
+                self.shift(right, upper, 32 - bits)
+            }
+            (_, false) => {
+                let lower = self.shift(right, word, at);
+                self.extend(lower, bits, false)
+            }
+        }
     }
 
     /// True if an access begins at a multiple of four bytes.
@@ -258,7 +318,11 @@ where
         let (shape, piece) = (self.shape(ty), self.piece(buffer));
         let mut words = vec![];
         for index in places {
-            let place = self.element(buffer, index);
+            let mut place = self.element(buffer, index);
+            // Pieces have displacements.
+            if place.index.is_some() && ty.lane.bytes().min(4) > piece {
+                place = Address::at(self.register_of(place));
+            }
             match shape {
                 Shape::Words | Shape::Floats => words.push(self.load_pieces(place, (ty.lane.bytes(), piece), true)),
                 Shape::Pairs => {

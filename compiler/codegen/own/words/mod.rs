@@ -34,4 +34,5 @@ pub use factors::factors;
 pub use held::{Held, Shape};
 pub use memory::widened;
 pub use ops::{Half, Operand, Ops, Test, WordOp, Words};
-pub use plain::{clamp, leading_zeros, long_less, long_sum};
+pub use plain::{clamp, leading_zeros, long_less, long_product, long_sum};
+pub use soft::divide_words;

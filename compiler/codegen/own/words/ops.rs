@@ -149,6 +149,10 @@ pub trait Words: Ops<Word = VReg> {
     fn has_halves(&self) -> bool {
         false
     }
+    /// Tells whether taking words apart costs less than loading bytes and halves with their signs.
+    fn takes_apart(&self) -> bool {
+        false
+    }
     /// Whether only such products use the elements that a load gives.
     fn loads_factors(&self, _loaded: Value) -> bool {
         false
@@ -214,7 +218,10 @@ pub trait Words: Ops<Word = VReg> {
     /// [`CodegenError::Unsupported`] for other operations.
     fn float_one(&mut self, op: UnaryOp, a: VReg) -> Result<VReg, CodegenError>;
     /// sum + a · b, rounded once.
-    fn float_fused(&mut self, sum: VReg, a: VReg, b: VReg) -> VReg;
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without such an instruction.
+    fn float_fused(&mut self, sum: VReg, a: VReg, b: VReg) -> Result<VReg, CodegenError>;
     /// Between a float and a word or half of one, by an instruction.
     ///
     /// # Errors

@@ -46,6 +46,26 @@ pub fn long_less<O: Ops>(ops: &mut O, signed: bool, a: Pair<O>, b: Pair<O>) -> O
     ops.two(WordOp::Or, high, Operand::Word(low))
 }
 
+/// All 64 bits of a product, of the products of the factors' halves. No sum of these overflows.
+pub fn long_product<O: Ops>(ops: &mut O, signed: bool, a: O::Word, b: O::Word) -> Pair<O> {
+    let right = if signed { WordOp::RightSigned } else { WordOp::Right };
+    let product = |ops: &mut O, a, b| ops.two(WordOp::Mul, a, Operand::Word(b));
+    let sum = |ops: &mut O, a, b| ops.two(WordOp::Add, a, Operand::Word(b));
+    let [a_low, b_low] = [a, b].map(|factor| ops.extend(factor, 16, false));
+    let [a_high, b_high] = [a, b].map(|factor| ops.shift(right, factor, 16));
+    let lowest = product(ops, a_low, b_low);
+    let carried = ops.shift(WordOp::Right, lowest, 16);
+    let middle = product(ops, a_high, b_low);
+    let middle = sum(ops, middle, carried);
+    let carried = ops.extend(middle, 16, false);
+    let other = product(ops, a_low, b_high);
+    let other = sum(ops, other, carried);
+    let high = product(ops, a_high, b_high);
+    let [middle, other] = [middle, other].map(|part| ops.shift(right, part, 16));
+    let high = sum(ops, high, middle);
+    [product(ops, a, b), sum(ops, high, other)]
+}
+
 /// A signed number in the nearest number of some bits, signed or unsigned.
 pub fn clamp<O: Ops>(ops: &mut O, a: O::Word, bits: u32, signed: bool) -> O::Word {
     let (low, high) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };

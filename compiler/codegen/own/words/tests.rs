@@ -167,6 +167,9 @@ fn what_flags_do_elsewhere_comes_from_comparisons() {
         }
         for signed in [false, true] {
             assert_eq!(plain::long_less(&mut Computing, signed, a, b), Computing.long_less(signed, a, b), "{a:?} and {b:?}");
+            let [low, other] = [a[0], b[0]];
+            let wanted = Computing.long_product(signed, low, other);
+            assert_eq!(plain::long_product(&mut Computing, signed, low, other), wanted, "{low:#x} and {other:#x}");
         }
     }
     for word in all.into_iter().flat_map(halves).chain((0..32).map(|bit| 1 << bit)) {

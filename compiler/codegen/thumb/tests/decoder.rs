@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Decodes code to text: names and operands, without width suffixes. `None` if there is no decoder.
-pub(super) fn decode(code: &[u8]) -> Option<Vec<String>> {
+pub fn decode(code: &[u8]) -> Option<Vec<String>> {
     let tool = "arm-none-eabi-objdump";
     Command::new(tool).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
     let mut file = tempfile::NamedTempFile::new().unwrap();

@@ -1,5 +1,5 @@
 //! Tests of Thumb-2 code.
 
-mod decoder;
+pub(super) mod decoder;
 mod encodings;
 mod loops;

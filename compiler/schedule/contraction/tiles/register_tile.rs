@@ -84,9 +84,11 @@ pub(in crate::schedule::contraction) struct Words {
     pub unroll_alone: u64,
 }
 
-/// Fourteen registers: six hold sums, four the weights and two the pixel's operands of a step, and two are pointers. Twenty-seven registers: twelve
-/// hold sums, six the operands of three pixels and two a channel's weights.
-const WORDS: [Words; 2] = [
+/// Eight registers: others hold sums, and these hold pointers, operands and products. Fourteen registers: six hold sums, four the weights and two the
+/// pixel's operands of a step, and two are pointers. Twenty-seven registers: twelve hold sums, six the operands of three pixels and two a channel's
+/// weights.
+const WORDS: [Words; 3] = [
+    Words { registers: 8, tile: Tile { pixels: 2, vectors: 2 }, alone: 4, unroll: 2, unroll_alone: 4 },
     Words { registers: 14, tile: Tile { pixels: 3, vectors: 2 }, alone: 4, unroll: 2, unroll_alone: 4 },
     Words { registers: 27, tile: Tile { pixels: 3, vectors: 4 }, alone: 4, unroll: 2, unroll_alone: 4 },
 ];

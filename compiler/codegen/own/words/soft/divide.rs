@@ -4,7 +4,7 @@ use super::parts::{Pair, Parts, any, both, either, normalized, not, rounded, shi
 use crate::codegen::own::words::long;
 use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
 use crate::codegen::support::Format;
-use crate::kernel::{BinaryOp, UnaryOp};
+use crate::kernel::{BinaryOp, CompareOp, UnaryOp};
 
 fn doubled<O: Ops>(ops: &mut O, a: Pair<O>) -> Pair<O> {
     ops.long_sum(false, a, a)
@@ -16,6 +16,41 @@ fn subtracted<O: Ops>(ops: &mut O, left: Pair<O>, divisor: Pair<O>) -> (Pair<O>,
     let rest = ops.long_sum(true, left, divisor);
     let left = long::choose(ops, less, left, rest);
     (left, not(ops, less))
+}
+
+/// Computes the quotient of words; 0 for a divisor of 0.
+pub fn words<O: Ops>(ops: &mut O, is_signed: bool, a: O::Word, b: O::Word) -> O::Word {
+    let magnitude = |ops: &mut O, word| {
+        let sign = ops.shift(WordOp::RightSigned, word, 31);
+        let flipped = ops.two(WordOp::Xor, word, Operand::Word(sign));
+        ops.two(WordOp::Sub, flipped, Operand::Word(sign))
+    };
+    let [dividend, divisor] = if is_signed { [magnitude(ops, a), magnitude(ops, b)] } else { [a, b] };
+    let zero = ops.word(0);
+    // The dividend is shifted out at the top, and the quotient is shifted in at the bottom.
+    let [quotient, _] = ops.repeat(32, [dividend, zero], |ops, [quotient, left]| {
+        let out = ops.shift(WordOp::Right, quotient, 31);
+        let carry = ops.shift(WordOp::Right, left, 31);
+        let left = ops.shift(WordOp::Left, left, 1);
+        let left = ops.two(WordOp::Or, left, Operand::Word(out));
+        // If a bit is shifted out of the rest, the rest is larger than any divisor.
+        let fits = ops.truth(Test::words(CompareOp::UnsignedLessEqual, divisor, Operand::Word(left)));
+        let fits = ops.two(WordOp::Or, fits, Operand::Word(carry));
+        let less = ops.two(WordOp::Sub, left, Operand::Word(divisor));
+        let left = ops.choose(Test::not_zero(fits), less, left);
+        let quotient = ops.shift(WordOp::Left, quotient, 1);
+        [ops.two(WordOp::Or, quotient, Operand::Word(fits)), left]
+    });
+    let quotient = if is_signed {
+        let signs = ops.two(WordOp::Xor, a, Operand::Word(b));
+        let sign = ops.shift(WordOp::RightSigned, signs, 31);
+        let flipped = ops.two(WordOp::Xor, quotient, Operand::Word(sign));
+        ops.two(WordOp::Sub, flipped, Operand::Word(sign))
+    } else {
+        quotient
+    };
+    let zero = ops.word(0);
+    ops.choose(Test::not_zero(b), quotient, zero)
 }
 
 /// Computes the quotient or the remainder of 64-bit integers; 0 for a divisor of 0.

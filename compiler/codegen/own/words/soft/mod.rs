@@ -13,6 +13,8 @@ mod parts;
 #[cfg(test)]
 mod tests;
 
+pub use divide::words as divide_words;
+
 use super::ops::Ops;
 use crate::codegen::support::{FloatOp, LongOp, Support};
 use parts::Pair;
@@ -22,6 +24,8 @@ pub fn compute<O: Ops>(ops: &mut O, what: Support, arguments: &[O::Word]) -> Vec
     let (first, second) = arguments.split_at(what.arguments()[0]);
     let (a, b) = (pair(ops, first), pair(ops, second));
     let found = match what {
+        Support::Divide => [divide::words(ops, false, a[0], b[0]); 2],
+        Support::DivideSigned => [divide::words(ops, true, a[0], b[0]); 2],
         Support::Long(op) => {
             let (is_signed, remainder) = match op {
                 LongOp::DivideSigned => (true, false),

@@ -178,6 +178,11 @@ fn integers_are_divided() {
             (LongOp::Divide, a.checked_div(b).unwrap_or(0)),
             (LongOp::Remainder, a.checked_rem(b).unwrap_or(0)),
         ];
+        let (low, other) = (a as u32, b as u32);
+        let signed = if other == 0 { 0 } else { (low as i32).wrapping_div(other as i32) as u32 };
+        for (what, wanted) in [(Support::Divide, low.checked_div(other).unwrap_or(0)), (Support::DivideSigned, signed)] {
+            assert_eq!(call(what, &[vec![low], vec![other]]), u64::from(wanted), "{what:?} of {low:#x} and {other:#x}");
+        }
         for (op, wanted) in wanted {
             let found = call(Support::Long(op), &[words(Format::Double, a), words(Format::Double, b)]);
             assert_eq!(found, wanted, "{op:?} of {a:#x} and {b:#x}");

@@ -1,0 +1,54 @@
+//! The state of lowering a kernel, and instructions with new registers for their results.
+
+use super::inst::{Arg, Inst, Op};
+use crate::codegen::own::words::widened;
+use crate::codegen::own::{self, Block};
+use crate::codegen::thumb::rows::Row;
+use crate::kernel::{Kernel, Value};
+use cranelift_entity::EntitySet;
+use regalloc2::VReg;
+use rustc_hash::FxHashMap;
+
+/// The state of lowering one kernel.
+pub(super) type Lowering<'a> = own::Lowering<'a, Baseline>;
+
+/// Knowledge beside what every lowering has.
+pub(super) struct Baseline {
+    /// `true` in kernels, whose calls of support functions the object resolves.
+    pub calls: bool,
+    /// Loads whose elements need zeros above them.
+    pub zeros: EntitySet<Value>,
+    /// Registers of a block that hold numbers.
+    pub numbers: FxHashMap<(Block, i32), VReg>,
+}
+
+impl Baseline {
+    /// Makes the state for a kernel.
+    pub fn new(kernel: &Kernel) -> Self {
+        Self { calls: true, zeros: widened(kernel), numbers: FxHashMap::default() }
+    }
+
+    /// Makes the state for a function without a kernel, which calls no support functions.
+    pub fn without_kernel() -> Self {
+        Self { calls: false, ..Self::new(&Kernel::default()) }
+    }
+}
+
+impl Lowering<'_> {
+    /// Adds an instruction at the end of the block.
+    pub fn emit(&mut self, op: Op, args: Vec<Arg>) {
+        self.push(Inst { op, args });
+    }
+
+    /// Adds an operation with a new register before the given operands.
+    pub fn defined(&mut self, op: Op, args: &[Arg]) -> VReg {
+        let result = self.scalar();
+        self.emit(op, [&[Arg::Def(result)], args].concat());
+        result
+    }
+
+    /// Adds a row's instruction with a new register before the given operands.
+    pub fn row(&mut self, row: &'static Row, args: &[Arg]) -> VReg {
+        self.defined(Op::Row(row), args)
+    }
+}

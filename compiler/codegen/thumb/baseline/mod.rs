@@ -1,0 +1,30 @@
+//! Code generation for Armv6-M and the baseline of Armv8-M, with the 16-bit instructions of Thumb alone. Most of them only use r0 to r7, and set flags.
+//!
+//! An operation that uses flags is one instruction here, so the allocator puts nothing between its parts.
+
+mod compile;
+mod driver;
+mod emit;
+mod frame;
+mod inst;
+mod lowering;
+mod number;
+mod ops;
+mod place;
+mod select;
+mod set;
+mod spill;
+mod tie;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use crate::machine::Machine;
+pub(super) use compile::compile;
+pub(super) use driver::{compile_driver, compile_support};
+
+/// Tests whether a machine has no other instructions than these.
+pub(super) fn is_baseline(machine: &Machine) -> bool {
+    matches!(machine.level, "cortex-m0" | "cortex-m0plus" | "cortex-m23")
+}

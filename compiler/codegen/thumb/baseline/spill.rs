@@ -1,0 +1,65 @@
+//! Moves between registers and spill slots. Loads and stores only have low registers, so others go through r0, which the stack keeps meanwhile.
+
+use super::frame::Frame;
+use super::place::access;
+use crate::codegen::thumb::access::{Moved, Place};
+use crate::codegen::thumb::encode::Assembler;
+use crate::codegen::thumb::registers::SP;
+use regalloc2::{Allocation, PReg};
+
+/// The register through which high ones move.
+const WORD: u8 = 0;
+/// Largest displacement of a word from the stack pointer.
+const FAR: i32 = 1020;
+
+/// Writes a move between a register and its spill slot.
+///
+/// # Errors
+/// A message if the allocation is not a slot.
+pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    let slot = slot.as_stack().ok_or("a spill to no slot")?;
+    let at = frame.slots as i32 + 4 * slot.index() as i32;
+    match (register.hw_enc() as u8, store) {
+        (low @ 0..8, true) => store_low(low, at, code),
+        (low @ 0..8, false) => access(moved(false), low, Place::Near(SP, at), code),
+        (high, store) => {
+            push(1 << WORD, code);
+            if store {
+                code.copy(WORD, high);
+                store_low(WORD, at + 4, code)?;
+            } else {
+                access(moved(false), WORD, Place::Near(SP, at + 4), code)?;
+                code.copy(high, WORD);
+            }
+            pop(1 << WORD, code);
+            Ok(())
+        }
+    }
+}
+
+fn moved(store: bool) -> Moved {
+    Moved { bytes: 4, store, signed: false }
+}
+
+/// Writes PUSH of low registers, given one bit each.
+fn push(registers: u16, code: &mut Assembler) {
+    code.half(0xB400 | registers);
+}
+
+/// Writes POP of low registers, given one bit each.
+fn pop(registers: u16, code: &mut Assembler) {
+    code.half(0xBC00 | registers);
+}
+
+/// Stores a low register on the stack. Another one has the address if that is far.
+fn store_low(register: u8, at: i32, code: &mut Assembler) -> Result<(), String> {
+    if at <= FAR {
+        return access(moved(true), register, Place::Near(SP, at), code);
+    }
+    let other = u8::from(register == 0);
+    push(1 << other, code);
+    code.stack_address(other, at + 4)?;
+    access(moved(true), register, Place::Near(other, 0), code)?;
+    pop(1 << other, code);
+    Ok(())
+}
