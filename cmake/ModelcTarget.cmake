@@ -97,6 +97,8 @@ function(_modelc_core out)
     # Another processor.
   elseif(flags MATCHES "-mcpu=(cortex-m[^ ;]+)")
     set(core ${CMAKE_MATCH_1})
+  elseif(name MATCHES "^armv6-?m")
+    set(core cortex-m0plus)
   elseif(name MATCHES "^armv7e-?m")
     set(core cortex-m4)
   elseif(name MATCHES "^armv7-?m")

@@ -201,6 +201,8 @@ fn the_target_follows_from_what_cmake_knows() {
         ("CMAKE_SYSTEM_NAME=Generic;CMAKE_SYSTEM_PROCESSOR=cortex-m4;CMAKE_C_FLAGS=-mfloat-abi=hard", "cortex-m4f"),
         ("CMAKE_SYSTEM_NAME=Generic;CMAKE_SYSTEM_PROCESSOR=arm;CMAKE_C_FLAGS=-mcpu=cortex-m7 -mthumb", "cortex-m7"),
         ("CMAKE_SYSTEM_NAME=Generic-ELF;CMAKE_SYSTEM_PROCESSOR=armv7-m", "cortex-m3"),
+        ("CMAKE_SYSTEM_NAME=Generic-ELF;CMAKE_SYSTEM_PROCESSOR=armv6-m", "cortex-m0plus"),
+        ("CMAKE_SYSTEM_NAME=Generic;CMAKE_SYSTEM_PROCESSOR=cortex-m0plus", "cortex-m0plus"),
         ("ANDROID=1;CMAKE_SYSTEM_NAME=Android;ANDROID_ABI=arm64-v8a", "aarch64-linux-android"),
         ("ANDROID=1;CMAKE_SYSTEM_NAME=Android;CMAKE_ANDROID_ARCH_ABI=x86_64", "x86_64-linux-android"),
         ("CMAKE_SYSTEM_NAME=Linux;CMAKE_CXX_COMPILER_TARGET=aarch64-none-linux-gnu", "aarch64-none-linux-gnu"),

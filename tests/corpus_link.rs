@@ -63,6 +63,8 @@ const CORTEX_M4F: Tools = Tools {
     ..HERE
 };
 const CORTEX_M3: Tools = Tools { target: "cortex-m3", ..CORTEX_M4F };
+/// Integers of Armv6-M, in instructions that every core of Cortex-M has.
+const CORTEX_M0PLUS: Tools = Tools { target: "cortex-m0plus", ..CORTEX_M4F };
 /// Floats by functions of the object, on a processor without instructions for them.
 const RV32IMC: Tools = Tools {
     target: "rv32imc",
@@ -158,6 +160,10 @@ fn cortex_m3_objects_of_integers_answer_as_recorded() {
     harness::at_least(models.len(), 3, "models of integers");
     let refused = check_all(&models, 1, CORTEX_M3);
     assert!(refused.is_empty(), "{refused:#?}");
+}
+
+fn cortex_m0plus_objects_answer_as_recorded() {
+    check_sample(CORTEX_M0PLUS);
 }
 
 fn rv32imc_objects_answer_as_recorded() {
@@ -559,6 +565,7 @@ fn main() -> std::process::ExitCode {
             aarch64_objects_of_unsigned_bytes_answer_as_recorded,
         ),
         ("cortex_m4f_objects_answer_as_recorded", Needs::Corpus("tflite"), cortex_m4f_objects_answer_as_recorded),
+        ("cortex_m0plus_objects_answer_as_recorded", Needs::Corpus("tflite"), cortex_m0plus_objects_answer_as_recorded),
         ("cortex_m3_objects_of_integers_answer_as_recorded", Needs::Corpus("tflite"), cortex_m3_objects_of_integers_answer_as_recorded),
         (
             "cortex_m4f_objects_of_single_operators_answer_as_recorded",

@@ -19,6 +19,7 @@ struct Board {
     memory: &'static str,
 }
 
+const M0: Board = Board { core: "cortex-m0", options: "-mcpu=cortex-m0", machine: "microbit", memory: "memory-microbit.ld" };
 const M3: Board = Board { core: "cortex-m3", options: "-mcpu=cortex-m3", machine: "mps2-an385", memory: "memory.ld" };
 const M4F: Board =
     Board { core: "cortex-m4f", options: "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard", machine: "mps2-an386", memory: "memory.ld" };
@@ -35,7 +36,7 @@ const M33: Board =
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let examples = support::own("examples/baremetal");
-    for name in ["link.ld", "cortex-m/startup.S", "cortex-m/memory.ld", "cortex-m/memory-an505.ld"] {
+    for name in ["link.ld", "cortex-m/startup.S", "cortex-m/memory.ld", "cortex-m/memory-an505.ld", "cortex-m/memory-microbit.ld"] {
         let place = folder.path().join(Path::new(name).file_name().expect("a name"));
         fs::copy(examples.join(name), place).expect("it is copied");
     }
@@ -86,7 +87,7 @@ impl Board {
 
 #[test]
 fn tests_pass_on_boards() {
-    for board in [M3, M4F, M7, M33] {
+    for board in [M0, M3, M4F, M7, M33] {
         let folder = folder();
         compile(board.core, "", folder.path());
         board.link("t.c", "link.ld", folder.path());
@@ -132,6 +133,9 @@ fn lld() -> Option<String> {
 #[test]
 fn objects_link_in_programs_of_every_kind() {
     let kinds = [
+        ("cortex-m0plus", "-mcpu=cortex-m0plus"),
+        ("cortex-m23", "-mcpu=cortex-m23"),
+        ("cortex-m23", "-mcpu=cortex-m23 -mcmse"),
         ("cortex-m3", "-mcpu=cortex-m3"),
         ("cortex-m4f", "-mcpu=cortex-m4 -mfloat-abi=soft"),
         ("cortex-m4f", "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=softfp"),

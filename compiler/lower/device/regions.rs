@@ -149,7 +149,9 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
 
     /// Moves unmarked calls between two marked ones to the device, if their kernels are parallel there. So their operands need no copies.
     fn bridge(&mut self) {
-        let (mut number, mut between): (usize, Option<Vec<(usize, Vec<Work>)>>) = (0, None);
+        let mut number = 0;
+        // Calls since the last marked one, by number, with their dispatches; `None` if one of them stays on the CPU.
+        let mut between: Option<Vec<(usize, Vec<Work>)>> = None;
         for visit in walk(self.sides.device) {
             let Visit::Call(call) = visit else {
                 between = None;

@@ -76,7 +76,7 @@ impl Block {
     fn best(machine: &Machine, work: &Contraction, weights: u64) -> Option<Self> {
         let (pixels, registers) = (work.pixels(), u64::from(machine.registers.count()) * 3 / 4);
         let bytes = u64::from(Lane::F32.bytes()) * work.channels;
-        let most = (registers * u64::from(machine.lanes(4))).min(2 * u64::from(machine.l1_bytes) / bytes.max(1));
+        let most = (registers * u64::from(machine.lanes(4))).min(2 * machine.l1_bytes / bytes.max(1));
         let blocks = (4..=most).step_by(4).filter(|block| pixels.is_multiple_of(*block)).map(|pixels| Self { pixels });
         let fits = blocks.filter(|block| block.vectors(machine).count() as u64 <= registers);
         fits.min_by_key(|block| block.instructions(machine, work, weights))

@@ -36,7 +36,8 @@ reset:
         movs    r2, #0
 1:      cmp     r0, r1
         bhs     2f
-        str     r2, [r0], #4
+        str     r2, [r0]
+        adds    r0, #4
         b       1b
 2:
         bl      main

@@ -48,7 +48,7 @@ pub static MACHINES: [Machine; 3] = [
         without_profile: Some("arm-linux-gnueabihf-objcopy"),
         emulator: "qemu-arm",
         plugin: Some("-DTHUMB"),
-        levels: &[("cortex-m4f", "max"), ("cortex-m3", "max")],
+        levels: &[("cortex-m4f", "max"), ("cortex-m3", "max"), ("cortex-m0plus", "max")],
     },
     Machine {
         target: None,
