@@ -7,7 +7,6 @@ use super::console;
 use super::io::{INTEGERS_BELOW, Inputs, Source, read_model_for};
 use super::methods::Methods;
 use super::options::Common;
-use super::progress;
 use crate::api::Loaded;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::Tensor;
@@ -89,7 +88,7 @@ pub fn batches(path: &str, common: &Common, methods: &Methods, inputs: &Inputs) 
     let mut batches: Vec<Batch> = Vec::new();
     while let Some(&first) = left.first() {
         let known = samples(&names, inputs, &left);
-        let model = progress::during(&format!("reading {path}"), || read_model_for(path, common, inputs, known))?;
+        let model = read_model_for(path, common, inputs, known)?;
         let (mut calls, mut others) = (Vec::new(), Vec::new());
         for number in left {
             let method = Methods::find(&model.module, names[number].as_deref())?;

@@ -9,7 +9,7 @@ mod statistics;
 
 pub use arguments::Arguments;
 
-use super::batches::Call as Sequenced;
+use super::batches::{Batch, Call as Sequenced};
 use super::compared;
 use super::console;
 use super::files::Files;
@@ -17,7 +17,7 @@ use super::interrupt::{self, Measuring};
 use super::outcome::Outcome;
 use super::output::{grouped, table, usage};
 use super::pin;
-use super::progress;
+use super::progress::{self, Steps};
 use super::sizes;
 use crate::api::engine::Engine;
 use crate::diagnostic::Diagnostics;
@@ -27,6 +27,7 @@ use measured::{Measured, Times};
 use profile::Profile;
 use serde_json::json;
 use statistics::Statistics;
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 /// Measures a model.
@@ -43,8 +44,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let earlier = arguments.compare.as_deref().map(compared::read).transpose()?;
     let batches = arguments.calls.batches(&arguments.model, &arguments.common)?;
     let batch = &batches[0];
-    let is_sequence = arguments.calls.are_a_sequence();
-    if batches.len() > 1 && is_sequence && batch.calls.len() > 1 {
+    if batches.len() > 1 && arguments.calls.are_a_sequence() && batch.calls.len() > 1 {
         return Err(usage("these calls need several models: --bound lets one take all shapes, or bench them apart").into());
     }
     let options = JitOptions { profile: arguments.profiles(), threads: arguments.num_threads, ..JitOptions::default() };
@@ -57,29 +57,21 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     if arguments.perf_map {
         write_perf_map(&files, &engine.symbols)?;
     }
-    let measuring = Measuring::begin();
-    let measured = |calls: &[Sequenced]| if is_sequence { calls.len() } else { calls.len().min(1) };
-    let (calls, first) = batch.settle(engine.bytes_of_call(), |calls| {
-        engine.instance.reset()?;
-        engine.instance.write_tensors(calls[0].method, &calls[0].inputs)?;
-        measure(&mut engine, &calls[..measured(calls)], 1, Duration::ZERO, Duration::MAX, Duration::ZERO)
-    })?;
-    let calls = &calls[..measured(&calls)];
-    let delay = seconds(arguments.run_delay);
-    let warmup = measure(&mut engine, calls, arguments.warmup_runs, Duration::ZERO, seconds(arguments.max_secs), delay)?;
-    engine.instance.clear_kernel_times();
-    let before = engine.instance.calls_in_parts();
-    let steady = measure(&mut engine, calls, arguments.num_runs, seconds(arguments.min_secs), seconds(arguments.max_secs), delay)?;
-    drop(measuring);
-    let calls_in_parts = (engine.instance.calls_in_parts() - before) / steady.0.len().max(1) as u64;
+    let found = progress::counting(&format!("measuring {}", arguments.model), "runs", |done| phases(arguments, batch, &mut engine, done))?;
+    let Phases { calls, first, warmup, steady, calls_in_parts } = found;
+    let calls = &calls[..arguments.measured(&calls)];
     if let Some(path) = &arguments.csv {
         let lines: String = steady.totals().iter().enumerate().map(|(run, ns)| format!("{run},{ns}\n")).collect();
         files.write(path, OutputKind::Csv, format!("{}{lines}", crate::emit::CSV_BEGINNING).into_bytes())?;
     }
     let phases =
         [("first", &first), ("warm-up", &warmup), ("steady", &steady)].map(|(name, times)| (name, Statistics::new(&times.totals())));
-    let profile =
-        if arguments.profiles() { Some(profile::profile(&mut engine, &batch.model.module, calls, calls_in_parts)?) } else { None };
+    let profile = match arguments.profiles() {
+        true => Some(progress::during("measuring the peaks of this computer", || {
+            profile::profile(&mut engine, &batch.model.module, calls, calls_in_parts)
+        })?),
+        false => None,
+    };
     let measured = Measured { calls, phases: &phases, steady: &steady, profile: profile.as_ref() };
     let report = if arguments.reports() { Some(report::report(arguments, &batch.model, &engine, &measured)?) } else { None };
     if interrupt::is_asked() {
@@ -95,6 +87,35 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
+/// The three phases of a measurement.
+struct Phases<'b> {
+    /// The calls, of which [`Arguments::measured`] are measured.
+    calls: Cow<'b, [Sequenced]>,
+    first: Times,
+    warmup: Times,
+    steady: Times,
+    /// Number of parallel calls in a steady run.
+    calls_in_parts: u64,
+}
+
+fn phases<'b>(arguments: &Arguments, batch: &'b Batch, engine: &mut Engine, done: &Steps) -> Result<Phases<'b>, Diagnostics> {
+    let _measuring = Measuring::begin();
+    let (calls, first) = batch.settle(engine.bytes_of_call(), |calls| {
+        engine.instance.reset()?;
+        engine.instance.write_tensors(calls[0].method, &calls[0].inputs)?;
+        let once = Until { runs: 1, least: Duration::ZERO, most: Duration::MAX, delay: Duration::ZERO };
+        measure(engine, &calls[..arguments.measured(calls)], &once, done)
+    })?;
+    let measured = &calls[..arguments.measured(&calls)];
+    let (most, delay) = (seconds(arguments.max_secs), seconds(arguments.run_delay));
+    let warmup = measure(engine, measured, &Until { runs: arguments.warmup_runs, least: Duration::ZERO, most, delay }, done)?;
+    engine.instance.clear_kernel_times();
+    let before = engine.instance.calls_in_parts();
+    let steady = measure(engine, measured, &Until { runs: arguments.num_runs, least: seconds(arguments.min_secs), most, delay }, done)?;
+    let calls_in_parts = (engine.instance.calls_in_parts() - before) / steady.0.len().max(1) as u64;
+    Ok(Phases { calls, first, warmup, steady, calls_in_parts })
+}
+
 /// Writes one line for each function: address and size in hexadecimal, name. perf expects the map of a process under this file name.
 fn write_perf_map(files: &Files<'_>, symbols: &[Symbol]) -> Result<(), Diagnostics> {
     let lines: String = symbols.iter().map(|symbol| format!("{:x} {:x} {}\n", symbol.address, symbol.bytes, symbol.name)).collect();
@@ -105,25 +126,29 @@ fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value).unwrap_or(Duration::MAX)
 }
 
-/// Runs until both minima are reached, or the maximum. A single call reuses its inputs in place. Several calls start from the initial state,
-/// and each gets its inputs before its time starts.
-fn measure(
-    engine: &mut Engine,
-    calls: &[Sequenced],
+/// The end of a measurement.
+struct Until {
+    /// Least number of runs.
     runs: u64,
     least: Duration,
     most: Duration,
+    /// Pause after a run.
     delay: Duration,
-) -> Result<Times, Diagnostics> {
+}
+
+/// Runs until both minima are reached, or the maximum. A single call reuses its inputs in place. Several calls start from the initial state,
+/// and each gets its inputs before its time starts.
+fn measure(engine: &mut Engine, calls: &[Sequenced], until: &Until, done: &Steps) -> Result<Times, Diagnostics> {
     let begin = Instant::now();
     let mut times = Times::default();
-    while (times.0.len() as u64) < runs || begin.elapsed() < least {
-        if !times.0.is_empty() && (begin.elapsed() >= most || interrupt::is_asked()) {
+    while (times.0.len() as u64) < until.runs || begin.elapsed() < until.least {
+        if !times.0.is_empty() && (begin.elapsed() >= until.most || interrupt::is_asked()) {
             break;
         }
         times.0.push(run(engine, calls)?);
-        if delay > Duration::ZERO {
-            sleep(delay);
+        done.set(times.0.len());
+        if until.delay > Duration::ZERO {
+            sleep(until.delay);
         }
     }
     Ok(times)

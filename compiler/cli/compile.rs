@@ -109,7 +109,7 @@ fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diag
         kind if is_program(kind) => {
             let model = TestedModel { bytes: bytes.clone(), path, settings: &settings };
             let (header, measures) = (header_name(requests, &compiled), kind == OutputKind::Bench);
-            let text = arguments.test.text(&compiled, &model, &header, measures)?;
+            let text = progress::during("computing the calls of the test", || arguments.test.text(&compiled, &model, &header, measures))?;
             Ok(Output { path: request.path.clone().into(), kind: request.kind, contents: text.into_bytes().into() })
         }
         _ => Ok(output(&compiled, (path, &arguments.read_beside()), request, requests)?),

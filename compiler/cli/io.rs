@@ -4,6 +4,7 @@ use super::arrays;
 use super::options::Common;
 use super::output::usage;
 use super::ports::Ports;
+use super::progress;
 use crate::api::inputs::{Input, no_memory};
 use crate::api::{Known, Loaded, Model};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
@@ -35,8 +36,7 @@ pub fn read_model(path: &str, common: &Common) -> Result<Loaded, Diagnostics> {
 }
 
 fn read(path: &str, common: &Common, known: Known) -> Result<Loaded, Diagnostics> {
-    let model = Model::open(path)?;
-    model.read(&common.settings(path)?, known)
+    progress::during(&format!("reading {path}"), || Model::open(path)?.read(&common.settings(path)?, known))
 }
 
 /// Reads a model for known calls. Without `--shape` and `--bound`, extents that differ between calls become dynamic up to the largest one, if

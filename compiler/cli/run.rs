@@ -2,6 +2,7 @@
 
 use super::batches::{Batch, Call};
 use super::calls::Calls;
+use super::cases::counted;
 use super::console::{note, print};
 use super::files::Files;
 use super::io::InputType;
@@ -9,7 +10,7 @@ use super::messages::MessageFormat;
 use super::options::Common;
 use super::outcome::Outcome;
 use super::output::{grouped, table};
-use super::progress;
+use super::progress::{self, Steps};
 use super::tap::{Taps, Way, entry_name, in_order, source_module};
 use crate::api::engine::Engine;
 use crate::api::quantize;
@@ -88,12 +89,13 @@ fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Resu
     let taps = Taps::new(&arguments.tap, &source)?;
     let before = (results.rows.len(), results.arrays.len());
     let bytes = engine.bytes_of_call();
-    let run_all = |calls: &[Call]| {
+    let mut run_all = |calls: &[Call], done: &Steps| {
         let mut interpreter = Interpreter::new(&source);
         engine.instance.reset()?;
         results.rows.truncate(before.0);
         results.arrays.truncate(before.1);
-        for &Call { number, method, ref inputs } in calls {
+        for (turn, &Call { number, method, ref inputs }) in calls.iter().enumerate() {
+            done.set(turn);
             let outputs = engine.call(method, inputs)?;
             for (index, output) in outputs.into_iter().enumerate() {
                 let entry = format!("out{number}_{}", engine.position(method, index));
@@ -115,7 +117,8 @@ fn run(arguments: &Arguments, batch: &Batch, is_single: bool, results: &mut Resu
         }
         Ok(())
     };
-    batch.settle(bytes, run_all).map(drop)
+    let unit = format!("of {}", counted(batch.calls.len(), "call"));
+    progress::counting(&format!("running {}", model.path), &unit, |done| batch.settle(bytes, |calls| run_all(calls, done)).map(drop))
 }
 
 /// Outputs, for an archive or for the screen.

@@ -11,6 +11,7 @@ use super::options::Common;
 use super::outcome::Outcome;
 use super::output::{numbered, table, usage};
 use super::ports::Ports;
+use super::progress::{self, Steps};
 use super::tolerance::ToleranceArguments;
 use crate::api::Loaded;
 use crate::api::engine::{Engine, machine};
@@ -192,9 +193,17 @@ impl Row<'_> {
 /// Runs the calls of one model.
 fn compare_batch<'c>(model: &Loaded, arguments: &Arguments, cases: &'c [Case], tolerance: Tolerance) -> Result<Vec<Row<'c>>, Diagnostics> {
     let options = JitOptions { threads: arguments.num_threads, ..JitOptions::default() };
-    let mut engine = Engine::new(model, &arguments.common.general_settings(), options)?;
+    let settings = arguments.common.general_settings();
+    let mut engine = progress::during(&format!("compiling {}", model.path), || Engine::new(model, &settings, options))?;
+    let unit = format!("of {}", counted(cases.len(), "call"));
+    progress::counting(&format!("verifying {}", model.path), &unit, |done| compare_cases(&mut engine, cases, tolerance, done))
+}
+
+/// Calls a compiled model and compares its outputs.
+fn compare_cases<'c>(engine: &mut Engine, cases: &'c [Case], tolerance: Tolerance, done: &Steps) -> Result<Vec<Row<'c>>, Diagnostics> {
     let mut rows = Vec::new();
-    for case in cases {
+    for (number, case) in cases.iter().enumerate() {
+        done.set(number);
         let outputs = engine.call(case.method, &case.inputs)?;
         for (index, found) in outputs.iter().enumerate() {
             let position = engine.position(case.method, index);
@@ -263,10 +272,13 @@ fn first_difference(
     let settings = common.general_settings();
     let machine = machine(&settings)?;
     bisect::separate_sources(&mut model.module);
-    let mut lowered = pipeline::lower(&model.module, &model.path, settings.lower_options(machine)?)?;
+    let options = settings.lower_options(machine)?;
+    let mut lowered = progress::during(&format!("compiling {}", model.path), || pipeline::lower(&model.module, &model.path, options))?;
     lowered.program.max_iterations = settings.max_iterations;
     let calls: Vec<_> = cases.iter().map(|case| (case.method, case.inputs.clone())).collect();
-    bisect::first_difference(&model.module, &lowered.program, machine, &calls, tolerance)
+    progress::during(&format!("searching {}", model.path), || {
+        bisect::first_difference(&model.module, &lowered.program, machine, &calls, tolerance)
+    })
 }
 
 fn finding_text(finding: &bisect::Finding, case: &str) -> String {

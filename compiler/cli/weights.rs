@@ -6,6 +6,7 @@ use super::io::map;
 use super::messages::{MessageFormat, Messages};
 use super::outcome::Outcome;
 use super::output::grouped;
+use super::progress;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::emit::{OutputKind, TopologyRecord, weights_for};
 use crate::{Settings, compile};
@@ -51,7 +52,9 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     }
     let mut settings = settings(&record).ok_or_else(|| in_object(Diagnostic::new(codes::NO_RECORD, "the object's record is damaged")))?;
     settings.data.clone_from(&arguments.data);
-    let (_, lowered) = compile::lower(&settings, map(&arguments.model)?, &arguments.model)?;
+    let (_, lowered) = progress::during(&format!("compiling {}", arguments.model), || {
+        compile::lower(&settings, map(&arguments.model)?, &arguments.model)
+    })?;
     let weights = weights_for(&lowered.levels(), &record).map_err(|diagnostic| diagnostic.in_file(&arguments.model))?;
     let bytes = weights.file.len();
     files.write(&arguments.output, OutputKind::Weights, weights.file)?;

@@ -62,6 +62,33 @@ fn lists_are_json_where_asked_for() {
     assert!(text(&folder.done(&["doctor"]).stdout).starts_with("run "));
 }
 
+/// Each stage that may be long is timed, so that a terminal shows it.
+#[test]
+fn every_stage_has_its_time() {
+    let folder = Folder::new();
+    folder.put("x.npy", modelc::npz::to_npy(&modelc::ir::Tensor::zeros(modelc::ElementType::I8, &folder.input().1).expect("a tensor")));
+    folder.done(&["run", "m.tflite", "--inputs", "x.npy", "--outputs", "y.npz"]);
+    let commands: [(&[&str], &[&str]); 6] = [
+        (&["m.tflite", "-o", "n.o", "--emit", "test=t.c"], &["compiling m.tflite", "computing the calls of the test", "writing"]),
+        (&["run", "m.tflite"], &["reading m.tflite", "compiling m.tflite", "running m.tflite"]),
+        (
+            &["verify", "m.tflite", "--inputs", "x.npy", "--expected", "y.npz"],
+            &["reading m.tflite", "compiling m.tflite", "verifying m.tflite"],
+        ),
+        (&["verify", "m.tflite", "--bisect"], &["reading m.tflite", "compiling m.tflite", "searching m.tflite"]),
+        (
+            &["bench", "m.tflite", "--num-runs", "1", "--min-secs", "0", "--profile"],
+            &["reading m.tflite", "compiling m.tflite", "measuring m.tflite", "measuring the peaks of this computer"],
+        ),
+        (&["inspect", "m.tflite"], &["compiling m.tflite"]),
+    ];
+    for (command, stages) in commands {
+        let told = text(&folder.done(&[command, &["--verbose"]].concat()).stderr);
+        let found: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(": ")).map(|(stage, _)| stage).collect();
+        assert!(stages.iter().all(|stage| found.contains(stage)), "{command:?}: {told}");
+    }
+}
+
 #[test]
 fn outputs_are_ranked_and_real() {
     let folder = Folder::new();

@@ -1,6 +1,7 @@
 //! Arguments of `modelc bench`.
 
 use super::profile::Detail;
+use crate::cli::batches::Call;
 use crate::cli::calls::Calls;
 use crate::cli::messages::MessageFormat;
 use crate::cli::options::Common;
@@ -79,6 +80,11 @@ impl Arguments {
 
     pub(super) fn wants_json(&self) -> bool {
         self.json || self.common.messages.format == MessageFormat::Json
+    }
+
+    /// Returns how many of the calls are measured: all of a sequence, else the first.
+    pub(super) fn measured(&self, calls: &[Call]) -> usize {
+        if self.calls.are_a_sequence() { calls.len() } else { calls.len().min(1) }
     }
 
     pub(super) fn detail(&self) -> Detail {
