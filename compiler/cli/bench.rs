@@ -15,7 +15,7 @@ use super::console;
 use super::files::Files;
 use super::interrupt::{self, Measuring};
 use super::outcome::Outcome;
-use super::output::{grouped, table, usage};
+use super::output::{fitted, grouped, table, usage};
 use super::pin;
 use super::progress::{self, Steps};
 use super::sizes;
@@ -194,10 +194,13 @@ fn text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) -> Stri
     let mut text = format!("{} on {}, {threads}{pinned}\n", arguments.model, engine.machine.level);
     text.push_str(&format!("init (compile)  {:.1} ms\n", engine.compile_time.as_secs_f64() * 1e3));
     let memory = sizes::arena(&engine.footprint) + &sizes::areas(&engine.footprint);
-    text.push_str(&format!("memory          {memory}; with code for {} only\n\n", engine.machine.level));
+    text.push_str(&fitted(&format!("memory          {memory}; with code for {} only", engine.machine.level)));
+    text.push_str("\n\n");
     let header = ["µs", "runs", "min", "median", "mean", "p90", "p99", "std"].map(String::from).to_vec();
-    let mut rows: Vec<_> = std::iter::once(header).chain(measured.phases.iter().map(|(name, s)| s.cells(name))).collect();
-    rows.extend(by_call(engine, measured).iter().enumerate().map(|(number, (name, s))| s.cells(&format!("  call {number} {name}"))));
+    let longest = measured.phases.iter().flat_map(|(_, s)| s.shown()).fold(0.0, f64::max);
+    let mut rows: Vec<_> = std::iter::once(header).chain(measured.phases.iter().map(|(name, s)| s.cells(name, longest))).collect();
+    let calls = by_call(engine, measured);
+    rows.extend(calls.iter().enumerate().map(|(number, (name, s))| s.cells(&format!("  call {number} {name}"), longest)));
     text.push_str(&table(&rows, &[1, 2, 3, 4, 5, 6, 7]));
     if let Some(profile) = measured.profile {
         text.push_str(&format!("\n{}", profile.text(arguments.detail())));

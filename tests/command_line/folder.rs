@@ -52,6 +52,20 @@ impl Folder {
         command.output().expect("the shell runs")
     }
 
+    /// Runs a command that must succeed, on a terminal of some columns. Returns what the terminal receives.
+    #[cfg(target_os = "linux")]
+    pub fn on_terminal(&self, columns: u32, arguments: &str) -> String {
+        let inner = format!("stty cols {columns} rows 40; exec '{}' {arguments}", env!("CARGO_BIN_EXE_modelc"));
+        let mut command = Command::new("script");
+        command
+            .args(["--quiet", "--return", "--command", &inner, "/dev/null"])
+            .current_dir(self.0.path())
+            .stdin(std::process::Stdio::null());
+        let output = command.output().expect("script, of util-linux, runs");
+        assert!(output.status.success(), "{arguments}: {}", text(&output.stdout));
+        text(&output.stdout)
+    }
+
     /// Runs a command that must succeed.
     pub fn done(&self, arguments: &[&str]) -> Output {
         let output = self.run(arguments);

@@ -89,6 +89,29 @@ fn every_stage_has_its_time() {
     }
 }
 
+/// A terminal of 80 columns shows progress in a line that disappears, and tables that fit.
+#[cfg(target_os = "linux")]
+#[test]
+fn terminals_show_progress_and_whole_tables() {
+    let folder = Folder::new();
+    let shown = folder.on_terminal(80, "bench m.tflite --min-secs 1.2 --profile=kernels");
+    assert!(shown.contains("measuring m.tflite: ") && shown.contains(" runs, 0 s") && shown.contains(" runs, 1 s"), "{shown}");
+    for command in ["inspect m.tflite", "targets", "ops", "doctor", "run m.tflite --top-k 3"] {
+        assert_fits(&folder.on_terminal(80, command), 80);
+    }
+    assert_fits(&shown, 80);
+    assert!(shown.contains("products of"), "schedules are there: {shown}");
+}
+
+/// Checks the lines that remain on a terminal.
+#[cfg(target_os = "linux")]
+fn assert_fits(shown: &str, columns: usize) {
+    for line in shown.lines() {
+        let left = line.rsplit("\x1b[2K").next().unwrap_or(line);
+        assert!(left.chars().count() <= columns, "{left}");
+    }
+}
+
 #[test]
 fn outputs_are_ranked_and_real() {
     let folder = Folder::new();

@@ -34,6 +34,8 @@ const NEEDS: &[Need] = &[
     file("/usr/include/stdio.h", &["libc6-dev"]),
     program("make", &["make"]),
     program("cmake", &["cmake"]),
+    // Terminals of tests.
+    program("script", &["bsdutils"]),
     program("ninja", &["ninja-build"]),
     program("aarch64-linux-gnu-gcc", &["gcc-aarch64-linux-gnu"]),
     file("/usr/aarch64-linux-gnu/include/stdio.h", &["libc6-dev-arm64-cross"]),

@@ -3,7 +3,7 @@
 use super::regions::{self, RegionProfile};
 use crate::api::engine::Engine;
 use crate::cli::batches::Call as Sequenced;
-use crate::cli::output::{grouped, microseconds, numbered, table};
+use crate::cli::output::{fitted, microseconds, numbered, scaled, table};
 use crate::diagnostic::Diagnostics;
 use crate::emit::Nodes;
 use crate::ir::Module;
@@ -68,7 +68,9 @@ impl InParts {
             0 => String::new(),
             sides => format!(" {in_streams} more are {sides} without --profile, in streams."),
         };
-        format!("Calls in parts: {calls} a run, at {} µs if they did nothing.{together}{streams}\n", microseconds(empty.as_nanos() as f64))
+        let empty = empty.as_nanos() as f64;
+        let line = format!("Calls in parts: {calls} a run, at {} µs if they did nothing.{together}{streams}", microseconds(empty, empty));
+        fitted(&line) + "\n"
     }
 }
 
@@ -124,10 +126,11 @@ impl Row {
         format!("{:.1} {unit}", amount / self.median)
     }
 
-    /// Formats the cells: calls, time, share of the total, rate, fraction of peak.
-    fn cells(&self, calls: usize, total: f64) -> [String; 5] {
+    /// Formats the cells of numbers: time, share of the total, rate, fraction of peak, products.
+    fn cells(&self, total: f64) -> [String; 5] {
         let share = self.share().map_or_else(|| "-".into(), |share| format!("{:.0}", 100.0 * share));
-        [calls.to_string(), microseconds(self.median), format!("{:.1}", 100.0 * self.median / total.max(1.0)), self.rate(), share]
+        let time = microseconds(self.median, total);
+        [time, format!("{:.1}", 100.0 * self.median / total.max(1.0)), self.rate(), share, scaled(self.multiply_accumulates)]
     }
 
     fn json(&self) -> Value {
@@ -141,43 +144,40 @@ impl Profile {
     /// Formats one row for each operator, with products and parameters, and a total. The peaks and facts about threads and devices follow.
     pub fn text(&self, detail: Detail) -> String {
         let total: f64 = self.rows.iter().map(|row| row.median).sum();
-        let heads = ["operators", "calls", "µs", "%", "rate", "% of peak", "MAC", "parameters", "schedule"];
+        let heads = ["operators", "µs", "%", "rate", "% of peak", "MAC", "params", "schedule"];
         let mut cells = vec![heads.map(String::from).to_vec()];
         for operator in &self.operators {
             let calls: Vec<&Row> = operator.calls.iter().map(|&call| &self.rows[call]).collect();
             let Some(sum) = Row::of(&calls) else { continue };
-            let counts = [grouped(sum.multiply_accumulates), grouped(operator.parameters)];
-            cells.push(line(&operator.name, sum.cells(calls.len(), total), counts, &sum.schedule));
+            cells.push(line(times(&operator.name, calls.len()), sum.cells(total), scaled(operator.parameters), &sum.schedule));
             if detail == Detail::Kernels {
-                cells.extend(by_kernel(&calls).iter().map(|(row, calls)| {
-                    let counts = [grouped(row.multiply_accumulates), String::new()];
-                    line(&format!("  {}", row.symbol), row.cells(*calls, total), counts, &row.schedule)
-                }));
+                cells.extend(
+                    by_kernel(&calls).iter().map(|(row, calls)| {
+                        line(times(&format!("  {}", row.symbol), *calls), row.cells(total), String::new(), &row.schedule)
+                    }),
+                );
             }
         }
         if let Some(sum) = Row::of(&self.rows.iter().collect::<Vec<_>>()) {
-            let [calls, time, share, _, peak] = sum.cells(self.rows.len(), total);
+            let [time, share, _, peak, products] = sum.cells(total);
             let parameters = self.operators.iter().map(|operator| operator.parameters).sum();
-            cells.push(line(
-                "total",
-                [calls, time, share, String::new(), peak],
-                [grouped(sum.multiply_accumulates), grouped(parameters)],
-                "",
-            ));
+            let numbers = [time, share, String::new(), peak, products];
+            cells.push(line(times("total", self.rows.len()), numbers, scaled(parameters), ""));
         }
         let parts = self.parts.as_ref().map_or(String::new(), InParts::text);
-        format!("{}{}{parts}{}", table(&cells, &[1, 2, 3, 4, 5, 6, 7]), self.peaks_text(), regions::text(&self.regions))
+        format!("{}{}{parts}{}", table(&cells, &[1, 2, 3, 4, 5, 6]), self.peaks_text(), regions::text(&self.regions))
     }
 
     fn peaks_text(&self) -> String {
         let Peaks { float, integer, copy_bytes, read_bytes, .. } = self.peaks;
-        format!(
-            "Medians. Measured peaks: {:.1} GFLOP/s (f32), {:.1} GOP/s (8-bit), {:.1} GB/s copied within the cache, {:.1} GB/s read from memory.\n",
+        let line = format!(
+            "Medians. Measured peaks: {:.1} GFLOP/s (f32), {:.1} GOP/s (8-bit), {:.1} GB/s copied within the cache, {:.1} GB/s read from memory.",
             2e-9 * float,
             2e-9 * integer,
             1e-9 * copy_bytes,
             1e-9 * read_bytes
-        )
+        );
+        fitted(&line) + "\n"
     }
 
     /// Returns one JSON object for each row of the table.
@@ -211,9 +211,13 @@ impl Profile {
     }
 }
 
-fn line(name: &str, cells: [String; 5], counts: [String; 2], schedule: &str) -> Vec<String> {
-    let last = [schedule.to_owned()];
-    [name.to_owned()].into_iter().chain(cells).chain(counts).chain(last).collect()
+fn line(name: String, cells: [String; 5], parameters: String, schedule: &str) -> Vec<String> {
+    [name].into_iter().chain(cells).chain([parameters, schedule.to_owned()]).collect()
+}
+
+/// Adds the number of kernel calls to a name, if there are several: `0:CONV_2D ×6`.
+fn times(name: &str, calls: usize) -> String {
+    if calls == 1 { name.to_owned() } else { format!("{name} ×{calls}") }
 }
 
 /// Sums the calls of each kernel, with their number, in the order of first calls.

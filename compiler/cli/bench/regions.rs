@@ -43,7 +43,7 @@ impl RegionProfile {
 
     fn rows(&self, total: f64) -> Vec<Vec<String>> {
         let row = |name: String, time: f64, operators: String| {
-            vec![name, microseconds(time), format!("{:.1}", 100.0 * time / total.max(1.0)), operators]
+            vec![name, microseconds(time, total), format!("{:.1}", 100.0 * time / total.max(1.0)), operators]
         };
         let mut rows = vec![row(format!("region {}", self.number), self.whole, String::new())];
         rows.extend(self.parts.iter().map(|(name, time, operators)| row(format!("  {name}"), *time, operators.join(" "))));

@@ -24,10 +24,14 @@ impl Statistics {
         Self { runs: sorted.len(), min: at(0.0), median: at(0.5), mean, p90: at(0.9), p99: at(0.99), std: variance.sqrt() }
     }
 
-    pub(super) fn cells(&self, name: &str) -> Vec<String> {
-        let numbers = [self.min, self.median, self.mean, self.p90, self.p99, self.std];
+    /// Returns the times that are shown.
+    pub(super) fn shown(&self) -> [f64; 6] {
+        [self.min, self.median, self.mean, self.p90, self.p99, self.std]
+    }
+
+    pub(super) fn cells(&self, name: &str, longest: f64) -> Vec<String> {
         let mut cells = vec![name.to_owned(), grouped(self.runs as u64)];
-        cells.extend(numbers.map(microseconds));
+        cells.extend(self.shown().map(|time| microseconds(time, longest)));
         cells
     }
 
