@@ -202,11 +202,25 @@ fn unknown(spelling: &str) -> Diagnostic {
             .help(format!("{nearest}a core can be named instead of a chip, as in --target cortex-m4f; `modelc targets` lists them"));
     }
     let error = Diagnostic::new(codes::UNKNOWN_TARGET, format!("unknown target {spelling}"));
+    let partial = spellings_with(&lower);
+    if !partial.is_empty() {
+        return error.help(format!("did you mean {}? `modelc targets` lists targets and their spellings", partial.join(" or ")));
+    }
     let known = TARGETS.iter().flat_map(|target| target.aliases.iter().copied().chain([target.name]));
     match nearest(&lower, known) {
         Some(name) => error.help(format!("did you mean {name}? `modelc targets` lists targets and their spellings")),
         None => error.help("`modelc targets` lists targets and their spellings"),
     }
+}
+
+/// Returns a spelling of each target that has a word, or one that begins with it: an operating system or an architecture alone.
+fn spellings_with(word: &str) -> Vec<&'static str> {
+    const LEAST: usize = 3;
+    if word.len() < LEAST {
+        return vec![];
+    }
+    let has = |spelling: &&str| spelling.split('-').any(|part| part.starts_with(word));
+    TARGETS.iter().filter_map(|target| std::iter::once(target.name).chain(target.aliases.iter().copied()).find(has)).collect()
 }
 
 /// Returns the machine of a CPU level for a target: the named level, `native` for the best of this computer, or the default.
@@ -465,6 +479,16 @@ mod tests {
         }
         let error = target("x86_65-linux-gnu").unwrap_err();
         assert!(error.code == codes::UNKNOWN_TARGET && error.help.unwrap().contains("modelc targets"));
+        for (word, spellings) in [
+            ("windows", "x86_64-pc-windows-msvc?"),
+            ("macOS", "x86_64-apple-macos or aarch64-apple-macos?"),
+            ("android", "x86_64-linux-android or aarch64-linux-android or riscv64-linux-android?"),
+            ("ios", "aarch64-apple-ios?"),
+            ("x86", "x86_64-unknown-linux-gnu or "),
+        ] {
+            let help = target(word).unwrap_err().help.unwrap_or_default();
+            assert!(help.starts_with(&format!("did you mean {spellings}")), "{word}: {help}");
+        }
         assert_eq!(target("").unwrap_err().code, codes::UNKNOWN_TARGET);
         assert_eq!(target("arm64-nonsense").unwrap_err().code, codes::UNKNOWN_TARGET);
     }

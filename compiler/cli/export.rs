@@ -89,7 +89,9 @@ impl Arguments {
         let during = format!("compiling {model} for {}", variant.name);
         let compiled = progress::during(&during, || compile::compile(settings, bytes.clone(), model))?;
         if let Some(limits) = &self.require {
-            super::require::check((limits, "--report"), model, &compiled.files.record.footprint, &compiled.lowered.peaks)?;
+            let target = settings.target.as_ref().map_or(String::new(), |target| format!(" --target {target}"));
+            let page = format!("modelc inspect {model}{target} --html");
+            super::require::check((limits, &page), model, &compiled.files.record.footprint, &compiled.lowered.peaks)?;
         }
         Ok(compiled)
     }

@@ -30,6 +30,10 @@ pub fn check_places(outputs: &[(&Path, OutputKind)], inputs: &[&Path]) -> Result
     let inputs: Vec<(FileIdentity, &Path)> = inputs.iter().filter_map(|path| Some((FileIdentity::new(path)?, *path))).collect();
     let mut taken: Vec<(FileIdentity, &Path)> = Vec::new();
     for &(path, kind) in outputs {
+        if path.as_os_str().is_empty() {
+            let error = Diagnostic::new(codes::OPTION, format!("the path of an output is empty; the output is {}", kind.description()));
+            return Err(error.help("give a path; --emit KIND without `=` writes beside the object"));
+        }
         kind.check_suffix(path)?;
         let Some(place) = FileIdentity::new(path) else { continue };
         if let Some((_, input)) = inputs.iter().find(|(other, _)| other.is(&place)) {

@@ -7,11 +7,15 @@ use crate::ir::{Method, Module, Port};
 /// Names the ports of all methods that have them.
 ///
 /// # Errors
-/// When no method has such a port, or a method has the name already.
+/// When no method has such a port, a method has the name already, or a port gets two names.
 pub fn apply(module: &mut Module, names: &[PortName]) -> Result<(), Diagnostic> {
-    for given in names {
+    for (number, given) in names.iter().enumerate() {
         let PortName { is_output, port, name } = given;
         let side = if *is_output { "output" } else { "input" };
+        let is_same_port = |other: &&PortName| (other.is_output, other.port) == (*is_output, *port);
+        if let Some(other) = names[..number].iter().find(is_same_port).filter(|other| other.name != *name) {
+            return Err(Diagnostic::new(codes::OPTION, format!("{side} {port} has two names: {:?} and {name:?}", other.name)));
+        }
         let mut found = false;
         for method in &mut module.methods {
             let Some(place) = ports(method, *is_output).get_mut(*port) else { continue };
@@ -66,5 +70,8 @@ mod tests {
     fn names_are_of_ports_and_of_one_each() {
         assert!(apply(&mut module(), &[name(false, 2, "x")]).is_err());
         assert!(apply(&mut module(), &[name(false, 0, "mask")]).is_err());
+        let error = apply(&mut module(), &[name(false, 0, "x"), name(true, 0, "y"), name(false, 0, "z")]).unwrap_err();
+        assert_eq!(error.message, "input 0 has two names: \"x\" and \"z\"");
+        apply(&mut module(), &[name(false, 0, "x"), name(false, 0, "x")]).expect("one name");
     }
 }
