@@ -2,6 +2,7 @@
 
 use super::console::print;
 use super::lists::devices_json;
+use super::messages::Messages;
 use super::outcome::Outcome;
 use super::output::table;
 use crate::diagnostic::Diagnostics;
@@ -15,6 +16,9 @@ pub struct Arguments {
     /// Print JSON (schema modelc.doctor/1)
     #[arg(long)]
     json: bool,
+    /// Messages.
+    #[command(flatten)]
+    pub messages: Messages,
 }
 
 /// A program that works with modelc's outputs.
@@ -66,7 +70,7 @@ impl Tool {
 /// A diagnostic if standard output cannot be written.
 pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let findings = findings();
-    print(&if arguments.json { format!("{findings:#}\n") } else { text(&findings) })?;
+    print(&if arguments.json || arguments.messages.are_json() { format!("{findings:#}\n") } else { text(&findings) })?;
     Ok(Outcome::Done)
 }
 

@@ -1,6 +1,7 @@
 //! `modelc ops` and `modelc targets`.
 
 use super::console::print;
+use super::messages::Messages;
 use super::outcome::Outcome;
 use super::output::{fitted, table, usage};
 use crate::diagnostic::{Diagnostics, did_you_mean};
@@ -13,10 +14,14 @@ use serde_json::{Value, json};
 #[derive(Args)]
 pub struct OpsArguments {
     /// Format: tflite, executorch or vulkan [default: all]
-    format: Option<String>,
+    #[arg(value_name = "FORMAT")]
+    vocabulary: Option<String>,
     /// Print JSON (schema modelc.ops/1)
     #[arg(long)]
     json: bool,
+    /// Messages.
+    #[command(flatten)]
+    pub messages: Messages,
 }
 
 #[derive(Args)]
@@ -24,6 +29,9 @@ pub struct TargetsArguments {
     /// Print JSON (schema modelc.targets/1)
     #[arg(long)]
     json: bool,
+    /// Messages.
+    #[command(flatten)]
+    pub messages: Messages,
 }
 
 /// Lists the operators that front ends support.
@@ -32,7 +40,7 @@ pub struct TargetsArguments {
 /// A usage diagnostic if the format is unknown.
 pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
     let formats = frontend::operators();
-    let wanted = arguments.format.as_deref();
+    let wanted = arguments.vocabulary.as_deref();
     if let Some(name) = wanted
         && formats.iter().all(|(format, _)| *format != name)
     {
@@ -40,7 +48,7 @@ pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
         return Err(did_you_mean(usage(format!("there is no format {name}")).expected(known.join(", "), name), name, known).into());
     }
     let formats = formats.iter().filter(|(format, _)| wanted.is_none_or(|w| w == *format));
-    if arguments.json {
+    if arguments.json || arguments.messages.are_json() {
         let list: Vec<Value> = formats.map(|(format, operators)| json!({ "format": format, "operators": operators })).collect();
         print(&format!("{:#}\n", json!({ "schema": "modelc.ops/1", "formats": list })))?;
         return Ok(Outcome::Done);
@@ -59,7 +67,7 @@ pub fn ops(arguments: &OpsArguments) -> Result<Outcome, Diagnostics> {
 /// # Errors
 /// A diagnostic if standard output cannot be written.
 pub fn targets(arguments: &TargetsArguments) -> Result<Outcome, Diagnostics> {
-    if arguments.json {
+    if arguments.json || arguments.messages.are_json() {
         print(&format!("{:#}\n", targets_json()))?;
         return Ok(Outcome::Done);
     }

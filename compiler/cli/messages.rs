@@ -30,4 +30,9 @@ pub struct Messages {
 impl Messages {
     /// Defaults for commands without these options.
     pub const USUAL: Self = Self { quiet: false, verbose: false, format: MessageFormat::Text };
+
+    /// Tests whether messages are JSON.
+    pub fn are_json(self) -> bool {
+        self.format == MessageFormat::Json
+    }
 }

@@ -158,7 +158,10 @@ impl CommandLine {
             Some(Command::Weights(a)) => a.messages,
             Some(Command::Export(a)) => a.common.messages,
             Some(Command::Runtime(a)) => a.messages,
-            Some(Command::Ops(_) | Command::Targets(_) | Command::Doctor(_) | Command::Completions(_) | Command::Man(_)) => Messages::USUAL,
+            Some(Command::Ops(a)) => a.messages,
+            Some(Command::Targets(a)) => a.messages,
+            Some(Command::Doctor(a)) => a.messages,
+            Some(Command::Completions(_) | Command::Man(_)) => Messages::USUAL,
         }
     }
 }

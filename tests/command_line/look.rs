@@ -62,6 +62,17 @@ fn lists_are_json_where_asked_for() {
     assert!(text(&folder.done(&["doctor"]).stdout).starts_with("run "));
 }
 
+/// `--message-format json` asks for JSON as `--json` does.
+#[test]
+fn every_list_takes_the_options_of_messages() {
+    let folder = Folder::new();
+    for command in ["ops", "targets", "doctor"] {
+        let schema = json(&folder.done(&[command, "--message-format", "json"]))["schema"].clone();
+        assert_eq!(schema, format!("modelc.{command}/1"));
+    }
+    assert_eq!(folder.done(&["ops", "--quiet"]).stdout, folder.done(&["ops"]).stdout);
+}
+
 /// Each stage that may be long is timed, so that a terminal shows it.
 #[test]
 fn every_stage_has_its_time() {
