@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn shells_complete_values() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-            let script = script(shell);
+            let script = script(shell, CommandLine::command());
             let values = ["shared", "thumbv7em-none-eabihf", "stm32f407", "aarch64+dotprod", "lp64d", "external", "zephyr"];
             for value in values {
                 assert!(script.contains(value), "{value} for {shell}");

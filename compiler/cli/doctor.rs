@@ -50,6 +50,7 @@ const TOOLS: &[Tool] = &[
     tool("emulate", "qemu-system-arm", "boards of Cortex-M"),
     tool("emulate", "qemu-system-aarch64", "boards of aarch64"),
     tool("emulate", "qemu-system-riscv64", "boards of riscv64"),
+    tool("emulate", "qemu-system-riscv32", "boards of RV32"),
     tool("emulate", "wine", "programs of Windows"),
     tool("measure", "perf", "bench --perf-map"),
     tool("measure", "valgrind", "counts of instructions"),

@@ -43,18 +43,26 @@ a bug in modelc
 ";
 
 fn page(name: Option<&str>, line: Command) -> Result<String, Diagnostic> {
-    let mut line = line.disable_help_subcommand(true);
+    let examples = examples(&line);
+    let mut line = line.disable_help_subcommand(true).after_help(None::<&str>);
     line.build();
-    let command = match name {
-        Some(name) => named(&line, name)?,
-        None => &line,
+    let (command, examples) = match name {
+        Some(name) => (named(&line, name)?, String::new()),
+        None => (&line, examples),
     };
     let mut page = Vec::new();
     let source = concat!("modelc ", env!("CARGO_PKG_VERSION"));
     let rendered = Man::new(command.clone()).source(source).manual("modelc").render(&mut page);
     // Writing to memory does not fail.
     debug_assert!(rendered.is_ok());
-    Ok(String::from_utf8_lossy(&page).into_owned() + STATUSES)
+    Ok(String::from_utf8_lossy(&page).into_owned() + &examples + STATUSES)
+}
+
+/// Formats the examples at the end of the help as a section.
+fn examples(line: &Command) -> String {
+    let help = line.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let lines: Vec<&str> = help.lines().skip(1).collect();
+    format!(".SH EXAMPLES\n.nf\n{}\n.fi\n", lines.join("\n").replace('-', "\\-"))
 }
 
 fn named<'a>(line: &'a Command, name: &str) -> Result<&'a Command, Diagnostic> {
@@ -79,6 +87,7 @@ mod tests {
         }
         let own = page(None, CommandLine::command()).expect("a page");
         assert!(own.contains(".TH modelc 1") && own.contains("plan\\-effort") && own.contains("modelc\\-inspect(1)"), "{own}");
+        assert!(own.contains(".SH EXAMPLES\n.nf\n  modelc model.tflite \\-o model.o ") && !own.contains("EXTRA"), "{own}");
         assert!(page(Some("inspekt"), CommandLine::command()).is_err_and(|error| error.to_string().contains("inspect")));
     }
 }

@@ -53,7 +53,7 @@ use std::process::ExitCode;
 /// Compile TFLite and ExecuTorch models to native object files.
 #[derive(Parser)]
 #[command(name = "modelc", version, disable_version_flag = true, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[command(styles = output::STYLES, disable_help_flag = true)]
+#[command(styles = output::STYLES, disable_help_flag = true, arg_required_else_help = true, after_help = EXAMPLES)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -66,6 +66,14 @@ struct CommandLine {
     #[arg(short, long, action = ArgAction::Help, global = true, help_heading = "Messages")]
     help: Option<bool>,
 }
+
+/// The end of the help: the first command of each kind of user.
+const EXAMPLES: &str = "\
+Examples:
+  modelc model.tflite -o model.o                     An object for this computer, and model.h
+  modelc model.tflite -o model.o --target stm32f407  The same for a board
+  modelc inspect model.tflite                        Operators and sizes
+  modelc run model.tflite --inputs in.npz            Outputs of the model";
 
 #[derive(Subcommand)]
 enum Command {

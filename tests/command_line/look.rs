@@ -16,7 +16,8 @@ fn help_fits_the_screen() {
         }
     }
     let main = text(&folder.done(&["--help"]).stdout);
-    assert!(main.lines().count() < 90, "{main}");
+    assert!(main.lines().count() <= 90, "{main}");
+    assert_eq!(folder.fails(2, &[]), main, "without arguments, the help is an error's message");
     let headings = ["Output:", "Target:", "Memory:", "Shapes (", "GPU:", "Test (", "Messages:"];
     assert!(headings.iter().all(|heading| main.lines().any(|line| line.starts_with(heading))), "{main}");
     let run = text(&folder.done(&["run", "--help"]).stdout);
