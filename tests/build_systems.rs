@@ -16,14 +16,17 @@ const MODELC: &str = env!("CARGO_BIN_EXE_modelc");
 
 const MAKE: Needs = Needs::Tool("make and a C compiler", || is_there("make") && is_there("cc"));
 const MESON: Needs = Needs::Tool("meson and ninja", || is_there("meson") && is_there("ninja"));
-const BAZEL: Needs = Needs::Tool("bazel-bootstrap of Debian", || is_there("bazel") && Path::new(PLATFORMS).exists());
+const BAZEL: Needs = Needs::Tool("bazel-bootstrap, bazel-rules-java and bazel-rules-proto of Debian", || {
+    is_there("bazel") && [PLATFORMS, RULES_JAVA, RULES_PROTO].iter().all(|folder| Path::new(folder).exists())
+});
 const PYTHON: Needs = Needs::Tool("Python 3", || is_there("python3"));
 const AARCH64: Needs =
     Needs::Tool("aarch64-linux-gnu-gcc and qemu-aarch64", || is_there("aarch64-linux-gnu-gcc") && is_there("qemu-aarch64"));
 
 /// Debian's folders with the constraints of platforms, and with rules that Bazel's tools need.
 const PLATFORMS: &str = "/usr/share/bazel/platforms";
-const RULES: &str = "/usr/share/bazel/rules";
+const RULES_JAVA: &str = "/usr/share/bazel/rules/java";
+const RULES_PROTO: &str = "/usr/share/bazel/rules/proto";
 
 fn is_there(program: &str) -> bool {
     Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
@@ -109,8 +112,8 @@ impl Workspace {
             ("rules_cc", at("rules_cc")),
             ("remote_coverage_tools", at("coverage")),
             ("platforms", PLATFORMS.into()),
-            ("rules_java", format!("{RULES}/java")),
-            ("rules_proto", format!("{RULES}/proto")),
+            ("rules_java", RULES_JAVA.into()),
+            ("rules_proto", RULES_PROTO.into()),
         ];
         let mut all = vec![format!("--output_user_root={}", at("out")), arguments[0].to_owned()];
         all.extend(repositories.map(|(name, path)| format!("--override_repository={name}={path}")));
