@@ -1,5 +1,5 @@
 {
-  description = "An ahead-of-time compiler from TFLite and ExecuTorch models to native object files";
+  description = "Ahead-of-time compiler from TFLite and ExecuTorch models to native object files";
 
   inputs.nixpkgs.url = "github:NixOS/nixpkgs/nixos-unstable";
 
