@@ -23,12 +23,12 @@ pub use device::{
     Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Estimate, HostCall,
     HostReason, Residents,
 };
-pub use division::{Blocks, Division, Parallel, Private, Ranges, Tasks};
+pub use division::{Blocks, Division, Private, Ranges};
 pub use in_areas::{AreaUse, InAreas};
 pub use memory_map::{MemoryMap, Occupant};
 pub use method::{Method, Port, PortExtent};
 pub use moving::{End, Member, Moving, MovingPlace, Size};
-pub use step::{External, ExternalTensor, Step};
+pub use step::{External, ExternalTensor, Parallel, Step, Tasks};
 pub use storage::{ALIGNMENT, Blob, Copied, RECORD_BYTES, Variable};
 pub use walk::{
     Visit, Walk, calls, calls_in_streams, calls_of_sides, calls_together, change_addresses, change_calls, change_steps, externals, regions,

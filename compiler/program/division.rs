@@ -1,7 +1,6 @@
-//! Division of work: of one kernel call, and of several calls among tasks.
+//! Division of the work of one kernel call.
 
 use super::address::Address;
-use super::step::Step;
 
 /// Division of a kernel call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -104,53 +103,5 @@ impl Blocks {
     /// Returns the distance in bytes from an argument's first block to its last one.
     pub fn last_block(&self, argument: usize) -> u64 {
         self.most.saturating_sub(self.block) * self.strides[argument]
-    }
-}
-
-/// Kernel calls that **tasks** divide among them. Tasks run in any order, or at the same time. No task accesses bytes that another one writes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Parallel {
-    /// The calls, each a [`Step::Call`].
-    pub calls: Vec<Step>,
-    /// The division of the calls.
-    pub tasks: Tasks,
-}
-
-/// Division of kernel calls into tasks.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Tasks {
-    /// Task *i* runs range *i* of each call in turn, without a barrier between calls. Each call has ranges.
-    Ranges {
-        /// Granularity of ranges in all calls: the rounds of each call, and the ends of its ranges, are multiples of it.
-        rounds: u64,
-        /// Limit of the number of tasks.
-        most: u32,
-    },
-    /// Each task runs a list of whole calls, a **stream**, in its order.
-    Lists {
-        /// Index of each list's first call; the first list starts at 0.
-        starts: Vec<usize>,
-    },
-}
-
-impl Parallel {
-    /// Makes an empty step of lists.
-    pub fn of_lists() -> Self {
-        Self { calls: vec![], tasks: Tasks::Lists { starts: vec![] } }
-    }
-
-    /// Returns the calls of each list. There are none if tasks are ranges.
-    pub fn lists(&self) -> impl Iterator<Item = &[Step]> {
-        let starts: &[usize] = if let Tasks::Lists { starts } = &self.tasks { starts } else { &[] };
-        let ends = starts.iter().skip(1).copied().chain([self.calls.len()]);
-        starts.iter().zip(ends).filter_map(|(&start, end)| self.calls.get(start..end))
-    }
-
-    /// Returns the limit of the number of tasks.
-    pub fn most(&self) -> u32 {
-        match &self.tasks {
-            Tasks::Ranges { most, .. } => *most,
-            Tasks::Lists { starts } => starts.len() as u32,
-        }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::address::Address;
 use super::call::Call;
-use super::division::{Division, Parallel, Tasks};
-use super::step::{External, Step};
+use super::division::Division;
+use super::step::{External, Parallel, Step, Tasks};
 
 /// An event of a walk over steps, in program order.
 #[derive(Clone, Copy, Debug)]

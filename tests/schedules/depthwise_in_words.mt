@@ -11,103 +11,118 @@ method "main" = @main {
   output "0"
 }
 ;! ---
-; cortex-m4f: depthwise, products of 16-bit pairs, 2 channels at a time, staged rows
-kernel @depthwise_3x3_i8(input: input i8[24] align 1, weights: input i8[20] align 64, ring: scratch i16[52] align 64, output0: output i32[24] align 4) {
-  for each %4 in 0..52 step 2 {
-    store ring[%4], 0: i16x2
+; cortex-m4f: depthwise, products of 16-bit pairs, a channel at a time as a plane
+kernel @depthwise_3x3_i8(input: input i8[24] align 1, weights: input i8[24] align 64, initial: input i32[2] align 64, plane: scratch i16[30] align 64, output0: output i32[24] align 4) {
+  for each %3 in 0..24 step 8 {
+    store plane[%3], 0: i16x8
   }
-  %124: i64 = for %10 in 0..3 step 1 carry %11 = 0 {
-    %13: i64 = add %10, 3
-    %14: i64 = signed_max %11, %10
-    for %16 in %14..%13 step 1 {
-      %18: i64 = signed_rem %16, 3
-      %20: i64 = mul %18, 12
-      %22: i64 = add %20, 2
-      %24: i64 = add %16, -1
-      %26: mask = unsigned_less %24, 3
-      if %26 {
-        %28: i64 = mul %24, 8
-        for %31 in 0..8 step 4 {
-          %32: i64 = add %28, %31
-          %33: i8x4 = load input[%32]
-          %34: i16x4 = sign_extend %33
-          %35: i64 = add %22, %31
-          store ring[%35], %34
-        }
-      } else {
-        for %38 in 0..8 step 2 {
-          %39: i64 = add %22, %38
-          store ring[%39], 0: i16x2
-        }
-      }
+  store plane[24], 0: i16x8 active 6
+  for %9 in 0..2 step 1 {
+    %11: i64 = mul %9, 12
+    %12: i8x4 = load weights[%11]
+    %13: i16x4 = sign_extend %12
+    %14: i16x2 = shuffle %13, %13 [0, 2]
+    %15: i16x2 = shuffle %13, %13 [1, 3]
+    %16: i8x4 = load weights[%11 + 4]
+    %17: i16x4 = sign_extend %16
+    %18: i16x2 = shuffle %17, %17 [0, 2]
+    %19: i16x2 = shuffle %17, %17 [1, 3]
+    %20: i8x4 = load weights[%11 + 8]
+    %21: i16x4 = sign_extend %20
+    %22: i16x2 = shuffle %21, %21 [0, 2]
+    %23: i16x2 = shuffle %21, %21 [1, 3]
+    %24: i32 = load initial[%9]
+    for each %29 in 0..3 step 1 {
+      %31: i64 = mul %29, 8
+      %32: i64 = add %31, %9
+      %34: i64 = mul %29, 6
+      %36: i64 = add %34, 7
+      %39: i8 = load input[%32]
+      %40: i8 = load input[%32 + 2]
+      %41: i8 = load input[%32 + 4]
+      %42: i8 = load input[%32 + 6]
+      %43: i16 = sign_extend %39
+      store plane[%36], %43
+      %44: i16 = sign_extend %40
+      store plane[%36 + 1], %44
+      %45: i16 = sign_extend %41
+      store plane[%36 + 2], %45
+      %46: i16 = sign_extend %42
+      store plane[%36 + 3], %46
     }
-    %42: i64 = signed_rem %10, 3
-    %44: i64 = mul %42, 12
-    %46: i64 = add %10, 1
-    %48: i64 = signed_rem %46, 3
-    %50: i64 = mul %48, 12
-    %52: i64 = add %10, 2
-    %54: i64 = signed_rem %52, 3
-    %56: i64 = mul %54, 12
-    %59: i64 = mul %10, 4
-    for each %67 in 0..4 step 2 {
-      %69: i64 = mul %67, 2
-      %70: i64 = add %44, %69
-      %71: i64 = add %50, %69
-      %72: i64 = add %56, %69
-      %73: i8x4 = load weights[0]
-      %74: i16x4 = sign_extend %73
-      %75: i16x2 = load ring[%70]
-      %76: i16x2 = load ring[%70 + 2]
-      %77: i16x4 = shuffle %75, %76 [0, 2, 1, 3]
-      %78: i32x2 = dot_signed16 0, %77, %74
-      %79: i16x2 = load ring[%70 + 2]
-      %80: i16x2 = load ring[%70 + 4]
-      %81: i16x4 = shuffle %79, %80 [0, 2, 1, 3]
-      %82: i32x2 = dot_signed16 0, %81, %74
-      %83: i8x4 = load weights[4]
-      %84: i16x4 = sign_extend %83
-      %85: i16x2 = load ring[%70 + 4]
-      %86: i16x2 = load ring[%71]
-      %87: i16x4 = shuffle %85, %86 [0, 2, 1, 3]
-      %88: i32x2 = dot_signed16 %78, %87, %84
-      %89: i16x2 = load ring[%70 + 6]
-      %90: i16x2 = load ring[%71 + 2]
-      %91: i16x4 = shuffle %89, %90 [0, 2, 1, 3]
-      %92: i32x2 = dot_signed16 %82, %91, %84
-      %93: i8x4 = load weights[8]
-      %94: i16x4 = sign_extend %93
-      %95: i16x2 = load ring[%71 + 2]
-      %96: i16x2 = load ring[%71 + 4]
-      %97: i16x4 = shuffle %95, %96 [0, 2, 1, 3]
-      %98: i32x2 = dot_signed16 %88, %97, %94
-      %99: i16x2 = load ring[%71 + 4]
-      %100: i16x2 = load ring[%71 + 6]
-      %101: i16x4 = shuffle %99, %100 [0, 2, 1, 3]
-      %102: i32x2 = dot_signed16 %92, %101, %94
-      %103: i8x4 = load weights[12]
-      %104: i16x4 = sign_extend %103
-      %105: i16x2 = load ring[%72]
-      %106: i16x2 = load ring[%72 + 2]
-      %107: i16x4 = shuffle %105, %106 [0, 2, 1, 3]
-      %108: i32x2 = dot_signed16 %98, %107, %104
-      %109: i16x2 = load ring[%72 + 2]
-      %110: i16x2 = load ring[%72 + 4]
-      %111: i16x4 = shuffle %109, %110 [0, 2, 1, 3]
-      %112: i32x2 = dot_signed16 %102, %111, %104
-      %113: i8x4 = load weights[16]
-      %114: i16x4 = sign_extend %113
-      %115: i16x2 = load ring[%72 + 4]
-      %116: i16x4 = shuffle %115, %115 [0, 2, 1, 3]
-      %117: i32x2 = dot_signed16 %108, %116, %114
-      %118: i16x2 = load ring[%72 + 6]
-      %119: i16x4 = shuffle %118, %118 [0, 2, 1, 3]
-      %120: i32x2 = dot_signed16 %112, %119, %114
-      %121: i64 = add %59, %67
-      %123: i64 = mul %121, 2
-      store output0[%123], %117
-      store output0[%123 + 2], %120
+    for each %49 in 0..3 step 1 {
+      %51: i64 = mul %49, 6
+      %54: i64 = mul %49, 4
+      %56: i16x2 = load plane[%51]
+      %57: i16x2 = load plane[%51 + 2]
+      %58: i32 = dot_signed16 %24, %56, %14
+      %60: i16x2 = shuffle %57, %57 [0, 0]
+      %61: i16x2 = shuffle %15, 0 [1, 2]
+      %62: i32 = dot_signed16 %58, %60, %61
+      %64: i16x2 = shuffle %56, %56 [1, 1]
+      %65: i16x2 = shuffle %14, 0 [0, 2]
+      %66: i32 = dot_signed16 %24, %64, %65
+      %67: i32 = dot_signed16 %66, %57, %15
+      %68: i16x2 = load plane[%51 + 6]
+      %69: i16x2 = load plane[%51 + 8]
+      %70: i32 = dot_signed16 %62, %68, %18
+      %72: i16x2 = shuffle %69, %69 [0, 0]
+      %73: i16x2 = shuffle %19, 0 [1, 2]
+      %74: i32 = dot_signed16 %70, %72, %73
+      %76: i16x2 = shuffle %68, %68 [1, 1]
+      %77: i16x2 = shuffle %18, 0 [0, 2]
+      %78: i32 = dot_signed16 %67, %76, %77
+      %79: i32 = dot_signed16 %78, %69, %19
+      %80: i16x2 = load plane[%51 + 12]
+      %81: i16x2 = load plane[%51 + 14]
+      %82: i32 = dot_signed16 %74, %80, %22
+      %84: i16x2 = shuffle %81, %81 [0, 0]
+      %85: i16x2 = shuffle %23, 0 [1, 2]
+      %86: i32 = dot_signed16 %82, %84, %85
+      %88: i16x2 = shuffle %80, %80 [1, 1]
+      %89: i16x2 = shuffle %22, 0 [0, 2]
+      %90: i32 = dot_signed16 %79, %88, %89
+      %91: i32 = dot_signed16 %90, %81, %23
+      %93: i64 = mul %54, 2
+      %94: i64 = add %93, %9
+      store output0[%94], %86
+      store output0[%94 + 2], %91
+      %96: i64 = add %51, 2
+      %97: i16x2 = load plane[%96]
+      %98: i16x2 = load plane[%96 + 2]
+      %99: i32 = dot_signed16 %24, %97, %14
+      %101: i16x2 = shuffle %98, %98 [0, 0]
+      %102: i16x2 = shuffle %15, 0 [1, 2]
+      %103: i32 = dot_signed16 %99, %101, %102
+      %105: i16x2 = shuffle %97, %97 [1, 1]
+      %106: i16x2 = shuffle %14, 0 [0, 2]
+      %107: i32 = dot_signed16 %24, %105, %106
+      %108: i32 = dot_signed16 %107, %98, %15
+      %109: i16x2 = load plane[%96 + 6]
+      %110: i16x2 = load plane[%96 + 8]
+      %111: i32 = dot_signed16 %103, %109, %18
+      %113: i16x2 = shuffle %110, %110 [0, 0]
+      %114: i16x2 = shuffle %19, 0 [1, 2]
+      %115: i32 = dot_signed16 %111, %113, %114
+      %117: i16x2 = shuffle %109, %109 [1, 1]
+      %118: i16x2 = shuffle %18, 0 [0, 2]
+      %119: i32 = dot_signed16 %108, %117, %118
+      %120: i32 = dot_signed16 %119, %110, %19
+      %121: i16x2 = load plane[%96 + 12]
+      %122: i16x2 = load plane[%96 + 14]
+      %123: i32 = dot_signed16 %115, %121, %22
+      %125: i16x2 = shuffle %122, %122 [0, 0]
+      %126: i16x2 = shuffle %23, 0 [1, 2]
+      %127: i32 = dot_signed16 %123, %125, %126
+      %129: i16x2 = shuffle %121, %121 [1, 1]
+      %130: i16x2 = shuffle %22, 0 [0, 2]
+      %131: i32 = dot_signed16 %120, %129, %130
+      %132: i32 = dot_signed16 %131, %122, %23
+      %133: i64 = add %54, 2
+      %135: i64 = mul %133, 2
+      %136: i64 = add %135, %9
+      store output0[%136], %127
+      store output0[%136 + 2], %132
     }
-    yield %13
   }
 }

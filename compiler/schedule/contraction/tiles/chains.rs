@@ -1,7 +1,6 @@
 //! Several sums for each output, where a tile has so few sums that each product would wait for the one before it. They are added at the end.
 
 use super::loops::Lowering;
-use super::tile::SegmentPlace;
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::contraction::direct::Part;
 use crate::schedule::contraction::operands::form::Form;
@@ -13,11 +12,12 @@ const ENOUGH: usize = 4;
 const FEWEST_GROUPS: u64 = 64;
 
 impl Lowering<'_> {
-    /// Returns the number of sums for each output of a tile that has `outputs` vectors of them. Integers may be added in any order.
-    pub(super) fn chains(&self, part: &Part, at: SegmentPlace, outputs: usize) -> usize {
+    /// Returns the number of sums for each output of a tile that has `outputs` vectors of them, of a panel without another one beside it. Integers may
+    /// be added in any order.
+    pub(super) fn chains(&self, part: &Part, outputs: usize) -> usize {
         let (cx, form) = (&self.schedule.cx, self.schedule.form);
         let fuses = cx.machine.byte_fours && cx.machine.sums_in_place && matches!(form, Form::Unsigned8 | Form::Signed16);
-        let serves = fuses && cx.writes_out() && at.beside.is_none() && part.run() / form.group() >= FEWEST_GROUPS;
+        let serves = fuses && cx.writes_out() && part.run() / form.group() >= FEWEST_GROUPS;
         if serves { (ENOUGH / outputs).clamp(1, part.unroll as usize) } else { 1 }
     }
 }

@@ -28,7 +28,7 @@ pub(in crate::schedule::contraction) struct SegmentPlace {
     /// Width of the panel.
     pub width: Width,
     /// Weights of the panel beside this one.
-    pub(super) beside: Option<(Value, Width)>,
+    beside: Option<(Value, Width)>,
 }
 
 impl Lowering<'_> {
@@ -256,7 +256,8 @@ impl Lowering<'_> {
         }
         let (start, end) = range.unwrap_or_else(|| (b.index(0), b.index(part.run() as i64)));
         let outputs = sums.len();
-        let sums = chains::begin(b, sums, self.chains(part, at, outputs));
+        let chains = if at.beside.is_some() { 1 } else { self.chains(part, outputs) };
+        let sums = chains::begin(b, sums, chains);
         let sums = b.for_carry(start, end, step, &sums, |b, k, sums| {
             let skipped = |b: &mut KernelBuilder, width: Width| b.scale_index(k, part.panels.in_buffer(width.strip), 0);
             let own = skipped(b, at.width);
