@@ -131,11 +131,11 @@ impl Emitter<'_> {
         let operands = inst.args.iter().map(operand).collect::<Result<Vec<Operand>, _>>()?;
         match (row.short, &operands[..]) {
             (Short::Three(_), &[Operand::Word(to), Operand::Word(a), Operand::Word(b)]) if row == &rows::ADD => sum(to, [a, b], self.code),
-            (Short::Small(..), &[Operand::Word(to), Operand::Word(from), Operand::Number(number)]) => {
-                self.code.add_byte(to, from, if row == &rows::SUB_TWELVE { -number } else { number })
-            }
             (Short::Same(_) | Short::Either(_) | Short::Small(..), &[Operand::Word(to), Operand::Word(a), b]) if to >= 8 && to == a => {
                 self.overwrite_high(row, to, b)
+            }
+            (Short::Small(..), &[Operand::Word(to), Operand::Word(from), Operand::Number(number)]) => {
+                self.code.add_byte(to, from, if row == &rows::SUB_TWELVE { -number } else { number })
             }
             (Short::Same(_) | Short::Either(_), &[Operand::Word(to), Operand::Word(a), b]) => {
                 if matches!(row.short, Short::Either(_)) && b == Operand::Word(to) {
