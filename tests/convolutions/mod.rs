@@ -7,11 +7,24 @@ mod long_rows;
 use super::{check, check_everywhere, check_level, hot_loops, names, number, objects};
 use modelc::ir::WindowGeometry;
 use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, ScalarOp, Tensor, TensorType, Type};
-use modelc::ir::{NanRule, RequantizeRule, Scalar, SourceData};
+use modelc::ir::{NanRule, RequantizeRule, Scalar, SourceData, Value};
 use modelc::lower;
 use modelc::machine::{GPUS, Isa, MACHINES, Machine, Unit, machine};
 use modelc::program::{Program, Step, calls};
 use modelc::{passes, pipeline};
+
+/// Adds weights that the file stores without zeros. Halves are converted to binary32.
+fn sparse_weights(builder: &mut FunctionBuilder<'_>, ty: &TensorType, bytes: Vec<u8>) -> Value {
+    let constant = builder.module.add_constant(ty.clone(), Data::sparse(bytes));
+    let weights = builder.constant(constant).expect("a constant");
+    if ty.element != ElementType::F16 {
+        return weights;
+    }
+    let mut expression = ExpressionBuilder::new(&[ty.element]);
+    let x = expression.input(0);
+    let wide = expression.convert(x, ElementType::F32);
+    builder.map(&[weights], expression.finish(vec![wide])).expect("a conversion")
+}
 
 /// Makes a convolution whose file stores one of eight weights, with `groups` and `input_dilation`.
 fn sparse_convolution(stored: ElementType, groups: u64, input_dilation: i64) -> (Module, Vec<Tensor>) {
@@ -29,14 +42,7 @@ fn sparse_convolution(stored: ElementType, groups: u64, input_dilation: i64) -> 
         ElementType::F16 => weights.flat_map(|w| half::f16::from_f32(f32::from(w) / 16.0).to_le_bytes()).collect(),
         _ => weights.flat_map(|w| (f32::from(w) / 16.0).to_le_bytes()).collect(),
     };
-    let constant = builder.module.add_constant(TensorType::of(stored, &filter), Data::sparse(bytes));
-    let mut weights = builder.constant(constant).expect("a constant");
-    if stored == ElementType::F16 {
-        let mut expression = ExpressionBuilder::new(&[stored]);
-        let x = expression.input(0);
-        let wide = expression.convert(x, ElementType::F32);
-        weights = builder.map(&[weights], expression.finish(vec![wide])).expect("a conversion");
-    }
+    let weights = sparse_weights(&mut builder, &TensorType::of(stored, &filter), bytes);
     let window = WindowGeometry {
         strides: vec![1, 1],
         dilation: vec![1, 1],
@@ -89,14 +95,7 @@ fn sparse_pixels(stored: ElementType, image: [u64; 2], [channels, outputs]: [u64
         ElementType::F16 => weights.flat_map(|w| half::f16::from_f32(w).to_le_bytes()).collect(),
         _ => weights.flat_map(f32::to_le_bytes).collect(),
     };
-    let constant = builder.module.add_constant(TensorType::of(stored, &filter), Data::sparse(bytes));
-    let mut weights = builder.constant(constant).expect("a constant");
-    if stored == ElementType::F16 {
-        let mut expression = ExpressionBuilder::new(&[stored]);
-        let x = expression.input(0);
-        let wide = expression.convert(x, ElementType::F32);
-        weights = builder.map(&[weights], expression.finish(vec![wide])).expect("a conversion");
-    }
+    let weights = sparse_weights(&mut builder, &TensorType::of(stored, &filter), bytes);
     let window = WindowGeometry {
         strides: vec![1; 2],
         dilation: vec![1; 2],

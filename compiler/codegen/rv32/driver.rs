@@ -1,18 +1,13 @@
 //! Functions of the driver, which call others: the C convention (psABI) of ILP32.
 
-use super::inst::{Arg, Inst, Op};
-use super::lowering::{Lowering, Riscv};
-use super::registers::{FIRST, GENERAL, PARAMETERS};
-use super::rows;
+use super::lowering::Riscv;
 use super::set::Riscv32;
 use crate::codegen::driver::language as driver;
-use crate::codegen::own::words::{Called, Driven, Entered, word_driver, word_support};
-use crate::codegen::own::{Address, Base};
+use crate::codegen::own::words::{word_driver, word_support};
 use crate::codegen::support::Support;
-use crate::codegen::{Code, CodegenError, RelocationTarget};
+use crate::codegen::{Code, CodegenError};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use regalloc2::{PReg, VReg};
 
 /// Compiles a function of the driver.
 ///
@@ -28,51 +23,4 @@ pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<
 /// [`CodegenError::Bug`] when the function cannot be compiled.
 pub fn compile_support(what: Support, machine: &Machine) -> Result<Code, CodegenError> {
     word_support(what, &Riscv32::new(machine), Riscv::new(&Kernel::default(), machine))
-}
-
-/// The register of an argument or a result, by its number.
-pub(super) fn passed(number: usize) -> PReg {
-    PReg::new(FIRST + number, GENERAL)
-}
-
-impl Driven for Riscv {
-    const ARGUMENTS: usize = PARAMETERS;
-
-    fn refer(to: VReg, target: RelocationTarget, offset: u64) -> Inst {
-        Inst { op: Op::Refer(target, offset), args: vec![Arg::Def(to)] }
-    }
-
-    fn pass(word: VReg, number: usize) -> Inst {
-        Inst { op: Op::Pass(number as u32), args: vec![Arg::Use(word)] }
-    }
-
-    fn call(result: VReg, callee: Called, arguments: &[VReg]) -> Inst {
-        let mut args = vec![Arg::FixedDef(result, passed(0))];
-        let target = match callee {
-            Called::Named(target) => Some(target),
-            Called::At(register) => {
-                args.push(Arg::Use(register));
-                None
-            }
-        };
-        args.extend(arguments.iter().enumerate().map(|(number, &argument)| Arg::FixedUse(argument, passed(number))));
-        Inst { op: Op::Call(target), args }
-    }
-
-    fn leave_with(words: &[VReg]) -> Inst {
-        Inst { op: Op::ReturnWith, args: words.iter().enumerate().map(|(number, &word)| Arg::FixedUse(word, passed(number))).collect() }
-    }
-}
-
-impl Entered for Lowering<'_> {
-    fn parameters(&mut self, count: usize) -> Vec<VReg> {
-        let registers: Vec<VReg> = (0..count).map(|_| self.scalar()).collect();
-        let fixed = registers.iter().take(PARAMETERS).enumerate().map(|(number, &v)| Arg::FixedDef(v, passed(number))).collect();
-        self.emit(Op::Parameters, fixed);
-        for (i, &register) in registers.iter().enumerate().skip(PARAMETERS) {
-            let address = Address { base: Base::Arguments, index: None, displacement: 4 * (i - PARAMETERS) as i32 };
-            self.emit(Op::Row(&rows::LW), vec![Arg::Def(register), Arg::Memory(address)]);
-        }
-        registers
-    }
 }

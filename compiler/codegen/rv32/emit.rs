@@ -23,6 +23,7 @@ impl Emitter<'_> {
     /// An instruction whose registers are given in the order of its operands.
     pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
         match inst.op {
+            Op::Own(own) => match own {},
             Op::Row(row) => self.row(row, inst, at),
             Op::Parameters => Ok(()),
             Op::Constant(number) => self.code.constant(word(at, 0)?, number),

@@ -1,19 +1,16 @@
 //! Operations on words as instructions.
 
-use super::driver::passed;
 use super::encode::fits;
-use super::inst::{Arg, Inst, Op};
+use super::inst::Arg;
 use super::jump::Relation;
 use super::lowering::Lowering;
 use super::rows::{self, Row};
-use crate::codegen::RelocationTarget;
-use crate::codegen::own::words::{self, Operand, Ops, Test, WordOp};
-use crate::codegen::support::Support;
+use crate::codegen::own::words::{self, Operand, Ops, Test, WordOp, Words};
 use crate::kernel::CompareOp;
 use regalloc2::VReg;
 
 /// Operand that stands for 0 in the place of a register.
-const ZERO: Arg = Arg::Number(0);
+pub(super) const ZERO: Arg = Arg::Number(0);
 
 /// The row of an operation on two registers.
 fn two(op: WordOp) -> &'static Row {
@@ -50,7 +47,7 @@ fn with_number(op: WordOp, number: i32) -> Option<(&'static Row, i32)> {
 }
 
 /// Finds the relation of a comparison, and whether its operands change places.
-fn relation(op: CompareOp) -> (Relation, bool) {
+pub(super) fn relation(op: CompareOp) -> (Relation, bool) {
     match op {
         CompareOp::Equal => (Relation::Equal, false),
         CompareOp::NotEqual => (Relation::NotEqual, false),
@@ -65,7 +62,7 @@ fn relation(op: CompareOp) -> (Relation, bool) {
 
 impl Lowering<'_> {
     /// An operand in a register, or 0.
-    fn register_or_zero(&mut self, operand: Operand<VReg>) -> Arg {
+    pub fn register_or_zero(&mut self, operand: Operand<VReg>) -> Arg {
         match operand {
             Operand::Word(word) => Arg::Use(word),
             Operand::Number(0) => ZERO,
@@ -74,7 +71,7 @@ impl Lowering<'_> {
     }
 
     /// 1 where a comparison of floats holds, else 0; or the opposite, as the second says.
-    fn float_truth(&mut self, op: CompareOp, a: VReg, b: VReg) -> (VReg, bool) {
+    pub fn float_truth(&mut self, op: CompareOp, a: VReg, b: VReg) -> (VReg, bool) {
         let (row, a, b) = match op {
             CompareOp::Equal | CompareOp::NotEqual => (&rows::FEQ, a, b),
             CompareOp::Less | CompareOp::UnsignedLess => (&rows::FLT, a, b),
@@ -83,35 +80,6 @@ impl Lowering<'_> {
             CompareOp::GreaterEqual => (&rows::FLE, b, a),
         };
         (self.row(row, &[Arg::Use(a), Arg::Use(b)]), op == CompareOp::NotEqual)
-    }
-
-    /// Brings a comparison into operands of an instruction.
-    fn compared(&mut self, test: Test<VReg>) -> (Relation, [Arg; 2]) {
-        let b = match test.b {
-            Operand::Word(b) if test.floats => {
-                let (truth, is_opposite) = self.float_truth(test.op, test.a, b);
-                return (if is_opposite { Relation::Equal } else { Relation::NotEqual }, [Arg::Use(truth), ZERO]);
-            }
-            b => self.register_or_zero(b),
-        };
-        let (relation, swapped) = relation(test.op);
-        (relation, if swapped { [b, Arg::Use(test.a)] } else { [Arg::Use(test.a), b] })
-    }
-
-    /// Branches to the first block if a test holds.
-    pub fn branch_by(&mut self, test: Test<VReg>) -> Inst {
-        let (relation, args) = self.compared(test);
-        Inst { op: Op::CompareBranch(relation), args: args.to_vec() }
-    }
-
-    /// One of two registers of a class, by a test.
-    pub fn chosen(&mut self, result: VReg, test: Test<VReg>, yes: VReg, no: VReg) -> VReg {
-        if yes == no {
-            return yes;
-        }
-        let (relation, [a, b]) = self.compared(test);
-        self.emit(Op::Choose(relation), vec![Arg::Def(result), Arg::Tied(no), Arg::Use(yes), a, b]);
-        result
     }
 
     /// The opposite of 0 or 1.
@@ -153,28 +121,13 @@ impl Lowering<'_> {
         }
         self.choose(Test::not_zero(divisor), quotient, divisor)
     }
-
-    /// Calls a function of the object with some words.
-    pub fn call_support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg> {
-        let results: Vec<VReg> = (0..what.result()).map(|_| self.scalar()).collect();
-        let defined = results.iter().enumerate().map(|(number, &result)| Arg::FixedDef(result, passed(number)));
-        let used = arguments.iter().enumerate().map(|(number, &argument)| Arg::FixedUse(argument, passed(number)));
-        self.emit(Op::Call(Some(RelocationTarget::Support(what))), defined.chain(used).collect());
-        results
-    }
 }
 
 impl Ops for Lowering<'_> {
     type Word = VReg;
 
     fn word(&mut self, number: i32) -> VReg {
-        let key = (self.block, number);
-        if let Some(&known) = self.set.numbers.get(&key) {
-            return known;
-        }
-        let result = self.defined(Op::Constant(number), &[]);
-        self.set.numbers.insert(key, result);
-        result
+        self.constant_word(number)
     }
 
     fn two(&mut self, op: WordOp, a: VReg, b: Operand<VReg>) -> VReg {

@@ -1,7 +1,9 @@
 //! Loads, stores and floats as instructions.
 
 use super::inst::{Arg, Op};
+use super::jump::Relation;
 use super::lowering::Lowering;
+use super::ops::{ZERO, relation};
 use super::registers::SINGLE;
 use super::rows;
 use crate::codegen::CodegenError;
@@ -21,6 +23,20 @@ impl Lowering<'_> {
 }
 
 impl Words for Lowering<'_> {
+    type Relation = Relation;
+
+    fn compared(&mut self, test: Test<VReg>) -> (Relation, [Arg; 2]) {
+        let b = match test.b {
+            Operand::Word(b) if test.floats => {
+                let (truth, is_opposite) = self.float_truth(test.op, test.a, b);
+                return (if is_opposite { Relation::Equal } else { Relation::NotEqual }, [Arg::Use(truth), ZERO]);
+            }
+            b => self.register_or_zero(b),
+        };
+        let (relation, swapped) = relation(test.op);
+        (relation, if swapped { [b, Arg::Use(test.a)] } else { [Arg::Use(test.a), b] })
+    }
+
     fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg> {
         self.call_support(what, arguments)
     }

@@ -3,7 +3,7 @@
 use super::access::{Moved, Place, access, access_and_step, access_float, access_pair};
 use super::encode::{Assembler, Flags, Operand, modified, single};
 use super::frame::Frame;
-use super::inst::{Arg, Inst, Op};
+use super::inst::{Arg, Inst, Op, Own};
 use super::registers::{GENERAL, SP};
 use super::rows::{self, Row, Single};
 use super::sums::sums;
@@ -20,6 +20,25 @@ pub(super) struct Emitter<'a> {
     pub code: &'a mut Assembler,
 }
 
+impl Assembler {
+    /// Adds a relocation of the place that the next bytes fill.
+    pub(super) fn relocate(&mut self, kind: RelocationKind, target: RelocationTarget, addend: i64) {
+        let offset = self.bytes.len() as u32;
+        self.relocations.push(Relocation { offset, kind, target, addend });
+    }
+
+    /// Writes BL. The field's value is the distance from the next instruction, before relocation.
+    pub(super) fn call(&mut self, target: RelocationTarget) {
+        self.relocate(RelocationKind::ThumbCall, target, 0);
+        self.word(0xF7FF_FFFE);
+    }
+
+    /// Writes BLX to an address in a register.
+    pub(super) fn call_at(&mut self, register: u8) {
+        self.half(0x4780 | u16::from(register) << 3);
+    }
+}
+
 impl Emitter<'_> {
     /// Writes an instruction. `at` has its registers in the order of its operands.
     pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
@@ -28,32 +47,7 @@ impl Emitter<'_> {
             Op::Parameters => {}
             Op::Constant(number) => self.code.constant(general(at, 0)?, number),
             Op::LoadAddress => self.address(inst, at)?,
-            Op::Load(bytes, signed) => self.moved(inst, at, Moved { bytes, store: false, signed })?,
-            Op::Store(bytes) => self.moved(inst, at, Moved { bytes, store: true, signed: false })?,
-            Op::LoadWord | Op::StoreWord => {
-                if let Some(moved) = inst.moved() {
-                    self.moved(inst, at, moved)?;
-                }
-            }
-            Op::LoadPair => access_pair(false, [general(at, 0)?, general(at, 1)?], self.memory(inst, at)?, self.code)?,
-            Op::StorePair => {
-                let last = at.len().saturating_sub(1);
-                access_pair(true, [general(at, last.saturating_sub(1))?, general(at, last)?], self.memory(inst, at)?, self.code)?;
-            }
-            Op::Step(moved, by) => self.step(moved, by, at)?,
-            Op::LoadFloat => {
-                let place = self.memory(inst, at)?;
-                access_float(false, float(at, 0)?, place, self.code)?;
-            }
-            Op::StoreFloat => {
-                let place = self.memory(inst, at)?;
-                access_float(true, float(at, at.len().saturating_sub(1))?, place, self.code)?;
-            }
-            Op::Truth(flags) => {
-                compare(&inst.args, at, self.code)?;
-                self.truth(general(at, 0)?, flags);
-            }
-            Op::LongTruth(flags) => self.long_truth(at, flags)?,
+            Op::Own(own) => self.own(own, inst, at)?,
             Op::Choose(flags) => {
                 compare(&inst.args, at, self.code)?;
                 self.choose(flags, register(at, 0)?, register(at, 2)?);
@@ -63,29 +57,51 @@ impl Emitter<'_> {
                 let moved = Moved { bytes: 4, store: true, signed: false };
                 access(moved, general(at, 0)?, Place::Near(SP, 4 * number as i32), self.code)?;
             }
-            Op::Call(Some(target)) => {
-                self.relocate(RelocationKind::ThumbCall, target, 0);
-                // BL. The field's value is the distance from the next instruction, before relocation.
-                self.code.word(0xF7FF_FFFE);
-            }
-            // BLX.
-            Op::Call(None) => self.code.half(0x4780 | u16::from(general(at, 1)?) << 3),
+            Op::Call(Some(target)) => self.code.call(target),
+            Op::Call(None) => self.code.call_at(general(at, 1)?),
             Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => return Err(format!("{:?} inside a block", inst.op)),
         }
         Ok(())
     }
 
-    fn relocate(&mut self, kind: RelocationKind, target: RelocationTarget, addend: i64) {
-        let offset = self.code.bytes.len() as u32;
-        self.code.relocations.push(Relocation { offset, kind, target, addend });
+    fn own(&mut self, own: Own, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        match own {
+            Own::Load(bytes, signed) => self.moved(inst, at, Moved { bytes, store: false, signed })?,
+            Own::Store(bytes) => self.moved(inst, at, Moved { bytes, store: true, signed: false })?,
+            Own::LoadWord | Own::StoreWord => {
+                if let Some(moved) = inst.moved() {
+                    self.moved(inst, at, moved)?;
+                }
+            }
+            Own::LoadPair => access_pair(false, [general(at, 0)?, general(at, 1)?], self.memory(inst, at)?, self.code)?,
+            Own::StorePair => {
+                let last = at.len().saturating_sub(1);
+                access_pair(true, [general(at, last.saturating_sub(1))?, general(at, last)?], self.memory(inst, at)?, self.code)?;
+            }
+            Own::Step(moved, by) => self.step(moved, by, at)?,
+            Own::LoadFloat => {
+                let place = self.memory(inst, at)?;
+                access_float(false, float(at, 0)?, place, self.code)?;
+            }
+            Own::StoreFloat => {
+                let place = self.memory(inst, at)?;
+                access_float(true, float(at, at.len().saturating_sub(1))?, place, self.code)?;
+            }
+            Own::Truth(flags) => {
+                compare(&inst.args, at, self.code)?;
+                self.truth(general(at, 0)?, flags);
+            }
+            Own::LongTruth(flags) => self.long_truth(at, flags)?,
+        }
+        Ok(())
     }
 
     /// Writes an address: MOVW and MOVT of the distance from the end of the ADD to the program counter that follows them. Before relocation, the two
     /// fields have the offset of their own position to this end.
     fn refer(&mut self, to: u8, target: RelocationTarget, offset: u64) {
-        self.relocate(RelocationKind::ThumbLow, target, offset as i64);
+        self.code.relocate(RelocationKind::ThumbLow, target, offset as i64);
         self.code.move_half(false, to, -12_i16 as u16);
-        self.relocate(RelocationKind::ThumbHigh, target, offset as i64);
+        self.code.relocate(RelocationKind::ThumbHigh, target, offset as i64);
         self.code.move_half(true, to, -8_i16 as u16);
         self.code.half(0x4478 | u16::from(to >> 3) << 7 | u16::from(to & 7));
     }

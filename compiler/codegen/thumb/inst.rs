@@ -1,26 +1,22 @@
-//! Instructions over virtual registers: what the lowering writes, and what of it the register allocator reads.
+//! Instructions over virtual registers: operations of Thumb alone, and the accesses of instructions.
 
 use super::access::{Moved, float_reaches, reaches};
 use super::encode::Flags;
 use super::registers::{CLOBBERED, GENERAL, SAVED_SINGLES, SINGLE};
 use super::rows::Row;
-use crate::codegen::RelocationTarget;
+use crate::codegen::own::Address;
+use crate::codegen::own::words;
 pub(super) use crate::codegen::own::words::Arg;
-use crate::codegen::own::words::registers_of;
-use crate::codegen::own::{Address, Flow, Instruction};
-use regalloc2::{Operand, PReg, PRegSet};
+use regalloc2::{PReg, PRegSet};
 
-/// What an instruction does; the comment is its operands.
+/// Operation of an instruction.
+pub(super) type Op = words::Op<Own>;
+/// An instruction.
+pub(super) type Inst = words::Inst<Own>;
+
+/// Operations that only Thumb-2 has. The comment lists the operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Op {
-    /// A row's instruction.
-    Row(&'static Row),
-    /// Parameters arrive: fixed definitions.
-    Parameters,
-    /// def: a number.
-    Constant(i32),
-    /// def, memory: the address.
-    LoadAddress,
+pub(super) enum Own {
     /// def, memory: so many bytes, zeros above, or the sign's.
     Load(u32, bool),
     /// memory, use: so many bytes.
@@ -43,31 +39,6 @@ pub(super) enum Op {
     Truth(Flags),
     /// early def, low and high half of a, those of b: 1 if a stands so to b, of 64 bits, else 0.
     LongTruth(Flags),
-    /// def, tied otherwise, chosen, a, b: chosen where a stands so to b.
-    Choose(Flags),
-    /// To the first block.
-    Jump,
-    /// a, b: to the first block if a stands so to b, else to the second.
-    CompareBranch(Flags),
-    /// With a status.
-    Return(i32),
-    /// def: the address of data or of a function, so many bytes further on.
-    Refer(RelocationTarget, u64),
-    /// use: an argument on the stack, by its number.
-    Pass(u32),
-    /// def, arguments: calls a function; without a name, that at the address in the first register after the result.
-    Call(Option<RelocationTarget>),
-    /// With what the first register holds.
-    ReturnWith,
-}
-
-/// An instruction.
-#[derive(Clone, Debug)]
-pub(super) struct Inst {
-    /// What it does.
-    pub op: Op,
-    /// To what.
-    pub args: Vec<Arg>,
 }
 
 impl Inst {
@@ -91,10 +62,10 @@ impl Inst {
     /// A word, or the part of one, that a load or a store of general-purpose registers moves, perhaps twice.
     pub fn moved(&self) -> Option<Moved> {
         let (bytes, store, signed) = match self.op {
-            Op::Load(bytes, signed) => (bytes, false, signed),
-            Op::Store(bytes) => (bytes, true, false),
-            Op::LoadWord | Op::LoadPair => (4, false, false),
-            Op::StoreWord | Op::StorePair => (4, true, false),
+            Op::Own(Own::Load(bytes, signed)) => (bytes, false, signed),
+            Op::Own(Own::Store(bytes)) => (bytes, true, false),
+            Op::Own(Own::LoadWord | Own::LoadPair) => (4, false, false),
+            Op::Own(Own::StoreWord | Own::StorePair) => (4, true, false),
             _ => return None,
         };
         Some(Moved { bytes, store, signed })
@@ -102,39 +73,34 @@ impl Inst {
 
     /// True if it moves two words.
     pub fn is_of_pair(&self) -> bool {
-        matches!(self.op, Op::LoadPair | Op::StorePair)
+        matches!(self.op, Op::Own(Own::LoadPair | Own::StorePair))
     }
 
     /// True if it reaches a number of bytes from a register.
     pub fn reaches(&self, displacement: i32) -> bool {
-        let is_near = matches!(self.op, Op::LoadFloat | Op::StoreFloat) || self.is_of_pair();
+        let is_near = matches!(self.op, Op::Own(Own::LoadFloat | Own::StoreFloat)) || self.is_of_pair();
         if is_near { float_reaches(displacement.into()) } else { reaches(displacement.into()) }
     }
 }
 
-impl Instruction for Inst {
-    fn operands(&self, list: &mut Vec<Operand>) {
-        registers_of(&self.args, list);
-    }
+impl words::Operations for Own {
+    type Row = &'static Row;
+    type Relation = Flags;
 
-    fn flow(&self) -> Flow {
-        match self.op {
-            Op::Jump => Flow::Jump,
-            Op::CompareBranch(_) => Flow::Branch,
-            Op::Return(_) | Op::ReturnWith => Flow::Return,
-            Op::Parameters | Op::Call(_) | Op::Step(Moved { store: true, .. }, _) => Flow::Straight { pure: false },
-            Op::Row(row) => Flow::Straight { pure: row.pure },
-            _ => Flow::Straight { pure: matches!(self.args.first(), Some(Arg::Def(_) | Arg::EarlyDef(_))) },
+    const NOT_EQUAL: Flags = Flags::NotEqual;
+    const LESS: Flags = Flags::Less;
+
+    fn is_pure(inst: &Inst) -> bool {
+        match inst.op {
+            Op::Row(row) => row.pure,
+            Op::Own(Self::Step(Moved { store: true, .. }, _)) => false,
+            _ => matches!(inst.args.first(), Some(Arg::Def(_) | Arg::EarlyDef(_))),
         }
     }
 
-    /// What functions may change, but the result.
-    fn clobbers(&self) -> PRegSet {
-        let Op::Call(callee) = self.op else { return PRegSet::empty() };
+    fn changed(by_own: bool) -> PRegSet {
+        let floats = if by_own { 0..0 } else { 0..SAVED_SINGLES.start };
         let words = CLOBBERED.map(|number| PReg::new(number, GENERAL));
-        let is_result = |register: &PReg| self.args.iter().any(|arg| matches!(arg, Arg::FixedDef(_, result) if result == register));
-        // Functions of the object have no floats.
-        let floats = if matches!(callee, Some(RelocationTarget::Support(_))) { 0..0 } else { 0..SAVED_SINGLES.start };
-        words.into_iter().filter(|word| !is_result(word)).chain(floats.map(|number| PReg::new(number, SINGLE))).collect()
+        words.into_iter().chain(floats.map(|number| PReg::new(number, SINGLE))).collect()
     }
 }

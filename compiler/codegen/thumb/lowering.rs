@@ -1,8 +1,5 @@
-//! The state of lowering a kernel, and instructions with new registers for their results.
+//! The state of lowering a kernel.
 
-use super::inst::{Arg, Inst, Op};
-use super::registers::SINGLE;
-use super::rows::Row;
 use super::set::has_dsp;
 use crate::codegen::own::words::{factors, widened};
 use crate::codegen::own::{self, Block};
@@ -42,31 +39,5 @@ impl Thumb {
             widened: FxHashMap::default(),
             numbers: FxHashMap::default(),
         }
-    }
-}
-
-impl Lowering<'_> {
-    /// An instruction at the end of the block.
-    pub fn emit(&mut self, op: Op, args: Vec<Arg>) {
-        self.push(Inst { op, args });
-    }
-
-    /// An operation with a new general-purpose register before the given operands.
-    pub fn defined(&mut self, op: Op, args: &[Arg]) -> VReg {
-        let result = self.scalar();
-        self.emit(op, [&[Arg::Def(result)], args].concat());
-        result
-    }
-
-    /// A row's instruction with a new general-purpose register before the given operands.
-    pub fn row(&mut self, row: &'static Row, args: &[Arg]) -> VReg {
-        self.defined(Op::Row(row), args)
-    }
-
-    /// A row's instruction with a new register of binary32 before the given operands.
-    pub fn float_row(&mut self, row: &'static Row, args: &[Arg]) -> VReg {
-        let result = self.register(SINGLE);
-        self.emit(Op::Row(row), [&[Arg::Def(result)], args].concat());
-        result
     }
 }

@@ -1,10 +1,10 @@
 //! Operations on words as instructions.
 
 use super::encode::{Flags, modified};
-use super::inst::{Arg, Op};
+use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
 use super::rows::{self, Row};
-use crate::codegen::own::words::{Operand, Ops, Test, WordOp};
+use crate::codegen::own::words::{Operand, Ops, Test, WordOp, Words};
 use crate::kernel::CompareOp;
 use regalloc2::VReg;
 
@@ -27,6 +27,16 @@ pub(super) fn flags(op: CompareOp, floats: bool) -> Flags {
 /// Whether a comparison takes a number.
 pub(super) fn compares_with(number: i32) -> bool {
     modified(number).or(modified(number.wrapping_neg())).is_some()
+}
+
+/// Returns the row that extends the lowest 8 or 16 bits of a word.
+pub(super) fn extension(bits: u32, signed: bool) -> &'static Row {
+    match (bits, signed) {
+        (8, true) => &rows::SXTB,
+        (8, false) => &rows::UXTB,
+        (_, true) => &rows::SXTH,
+        (_, false) => &rows::UXTH,
+    }
 }
 
 /// The row of an operation on two registers.
@@ -76,45 +86,11 @@ pub(super) fn sum_with(number: i32) -> Option<(&'static Row, i32)> {
     })
 }
 
-impl Lowering<'_> {
-    /// What is compared, as operands of an instruction.
-    fn compared(&mut self, test: Test<VReg>) -> (Flags, [Arg; 2]) {
-        let b = match test.b {
-            Operand::Word(word) => Arg::Use(word),
-            Operand::Number(number) if compares_with(number) => Arg::Number(number),
-            Operand::Number(number) => Arg::Use(self.word(number)),
-        };
-        (flags(test.op, test.floats), [Arg::Use(test.a), b])
-    }
-
-    /// To the first block if a test holds.
-    pub fn branch_by(&mut self, test: Test<VReg>) -> super::inst::Inst {
-        let (flags, args) = self.compared(test);
-        super::inst::Inst { op: Op::CompareBranch(flags), args: args.to_vec() }
-    }
-
-    /// One of two registers of a class, by a test.
-    pub fn chosen(&mut self, result: VReg, test: Test<VReg>, yes: VReg, no: VReg) -> VReg {
-        if yes == no {
-            return yes;
-        }
-        let (flags, [a, b]) = self.compared(test);
-        self.emit(Op::Choose(flags), vec![Arg::Def(result), Arg::Tied(no), Arg::Use(yes), a, b]);
-        result
-    }
-}
-
 impl Ops for Lowering<'_> {
     type Word = VReg;
 
     fn word(&mut self, number: i32) -> VReg {
-        let key = (self.block, number);
-        if let Some(&known) = self.set.numbers.get(&key) {
-            return known;
-        }
-        let result = self.defined(Op::Constant(number), &[]);
-        self.set.numbers.insert(key, result);
-        result
+        self.constant_word(number)
     }
 
     fn two(&mut self, op: WordOp, a: VReg, b: Operand<VReg>) -> VReg {
@@ -155,13 +131,7 @@ impl Ops for Lowering<'_> {
     }
 
     fn extend(&mut self, a: VReg, bits: u32, signed: bool) -> VReg {
-        let row = match (bits, signed) {
-            (8, true) => &rows::SXTB,
-            (8, false) => &rows::UXTB,
-            (_, true) => &rows::SXTH,
-            (_, false) => &rows::UXTH,
-        };
-        self.row(row, &[Arg::Use(a)])
+        self.row(extension(bits, signed), &[Arg::Use(a)])
     }
 
     fn clamp(&mut self, a: VReg, bits: u32, signed: bool) -> VReg {
@@ -186,7 +156,7 @@ impl Ops for Lowering<'_> {
         let result = self.scalar();
         let flags = if signed { Flags::Less } else { Flags::Below };
         let uses = [a, b].concat().into_iter().map(Arg::Use);
-        self.emit(Op::LongTruth(flags), [Arg::EarlyDef(result)].into_iter().chain(uses).collect());
+        self.emit(Op::Own(Own::LongTruth(flags)), [Arg::EarlyDef(result)].into_iter().chain(uses).collect());
         result
     }
 
@@ -196,7 +166,7 @@ impl Ops for Lowering<'_> {
 
     fn truth(&mut self, test: Test<VReg>) -> VReg {
         let (flags, [a, b]) = self.compared(test);
-        self.defined(Op::Truth(flags), &[a, b])
+        self.defined(Op::Own(Own::Truth(flags)), &[a, b])
     }
 
     fn choose(&mut self, test: Test<VReg>, yes: VReg, no: VReg) -> VReg {

@@ -1,7 +1,7 @@
 //! A pass after lowering that joins accesses to neighbouring words: LDRD and STRD.
 
 use super::access::float_reaches;
-use super::inst::{Arg, Inst, Op};
+use super::inst::{Arg, Inst, Op, Own};
 use crate::codegen::own::{Address, Function};
 
 /// Joins pairs of loads and pairs of stores of neighbouring words at multiples of four bytes.
@@ -11,7 +11,7 @@ pub(super) fn pair_words(function: &mut Function<Inst>) {
         while at < data.insts.len() {
             if let Some((other, inst)) = paired(&data.insts, at) {
                 // Loads are joined at the first one, stores at the last one.
-                let (kept, gone) = if inst.op == Op::LoadPair { (at, other) } else { (other, at) };
+                let (kept, gone) = if inst.op == Op::Own(Own::LoadPair) { (at, other) } else { (other, at) };
                 data.insts[kept] = inst;
                 data.insts.remove(gone);
             }
@@ -24,8 +24,8 @@ pub(super) fn pair_words(function: &mut Function<Inst>) {
 fn paired(insts: &[Inst], at: usize) -> Option<(usize, Inst)> {
     let one = &insts[at];
     let (op, only) = match one.op {
-        Op::LoadWord => (Op::LoadPair, Op::LoadWord),
-        Op::StoreWord => (Op::StorePair, Op::StoreWord),
+        Op::Own(Own::LoadWord) => (Op::Own(Own::LoadPair), Op::Own(Own::LoadWord)),
+        Op::Own(Own::StoreWord) => (Op::Own(Own::StorePair), Op::Own(Own::StoreWord)),
         _ => return None,
     };
     let near = one.accessed()?;
@@ -38,14 +38,14 @@ fn paired(insts: &[Inst], at: usize) -> Option<(usize, Inst)> {
             let (low, high) = (register(low)?, register(high)?);
             // A register cannot be loaded twice.
             let args = match op {
-                Op::LoadPair => vec![low, high, Arg::Memory(first)],
+                Op::Own(Own::LoadPair) => vec![low, high, Arg::Memory(first)],
                 _ => vec![Arg::Memory(first), low, high],
             };
             return Some((other, Inst { op, args }));
         }
         // Other accesses to memory keep their order.
         let is_in_the_way = match op {
-            Op::LoadPair => !is_free(inst) && !is_load(inst),
+            Op::Own(Own::LoadPair) => !is_free(inst) && !is_load(inst),
             _ => !is_free(inst),
         };
         if is_in_the_way {
@@ -57,11 +57,11 @@ fn paired(insts: &[Inst], at: usize) -> Option<(usize, Inst)> {
 
 /// Tests whether an instruction accesses no memory.
 fn is_free(inst: &Inst) -> bool {
-    inst.accessed().is_none() && !matches!(inst.op, Op::Call(_) | Op::Step(..) | Op::Pass(_))
+    inst.accessed().is_none() && !matches!(inst.op, Op::Call(_) | Op::Own(Own::Step(..)) | Op::Pass(_))
 }
 
 fn is_load(inst: &Inst) -> bool {
-    matches!(inst.op, Op::Load(..) | Op::LoadWord | Op::LoadPair | Op::LoadFloat)
+    matches!(inst.op, Op::Own(Own::Load(..) | Own::LoadWord | Own::LoadPair | Own::LoadFloat))
 }
 
 /// Returns the lower address of two neighbouring words. `None` if they are not neighbours, or if a joint access cannot have the displacement.

@@ -1,30 +1,15 @@
-//! Selection of instructions for sums of indices, addresses and branches. `own/words/` lowers everything else.
+//! Thumb-2 as a set of words: rows of sums, and the limits of addresses and constants.
 
 use super::access::{float_reaches, reaches};
-use super::encode::Flags;
-use super::inst::{Arg, Inst as MachineInst, Op};
-use super::lowering::{Lowering, Thumb};
+use super::inst::{Arg, Inst, Own};
+use super::lowering::Thumb;
 use super::ops::{compares_with, sum_with};
-use super::registers::GENERAL;
+use super::registers::{GENERAL, PARAMETERS};
 use super::rows::{self, Row};
-use crate::codegen::CodegenError;
-use crate::codegen::own::words::{Held, Shape};
-use crate::codegen::own::{Access, Address, Base, Bound, Select};
-use crate::kernel::{Inst, Lane, Type, Value};
-use regalloc2::{RegClass, VReg};
-
-fn inst(op: Op, args: &[Arg]) -> MachineInst {
-    MachineInst { op, args: args.to_vec() }
-}
-
-fn row(row: &'static Row, args: &[Arg]) -> MachineInst {
-    inst(Op::Row(row), args)
-}
-
-/// Returns the low 32 bits of a constant, because sums wrap.
-fn word(number: i64) -> i32 {
-    number as i32
-}
+use crate::codegen::own::words::{Rows, WordSet, exponent};
+use crate::codegen::own::{Access, Address, Base, Block};
+use regalloc2::{PReg, VReg};
+use rustc_hash::FxHashMap;
 
 /// Tests whether all instructions of an access can have their displacements.
 fn all_reach(displacement: i64, access: Access) -> bool {
@@ -36,52 +21,37 @@ fn all_reach(displacement: i64, access: Access) -> bool {
     }
 }
 
-impl Select for Thumb {
-    type Inst = MachineInst;
-    type Held = Held;
+impl WordSet for Thumb {
+    type Own = Own;
 
-    const SCALARS: RegClass = GENERAL;
-    const INDEX: Type = Type::scalar(Lane::I32);
+    const ROWS: Rows<&'static Row> = Rows { sum: &rows::ADD, sum_with: &rows::ADD_TWELVE, product: &rows::MUL };
+    const ARGUMENTS: usize = PARAMETERS;
 
-    fn number(to: VReg, number: i64) -> MachineInst {
-        inst(Op::Constant(word(number)), &[Arg::Def(to)])
+    fn argument(number: usize) -> PReg {
+        PReg::new(number, GENERAL)
     }
 
-    fn sum(to: VReg, a: VReg, b: VReg) -> MachineInst {
-        row(&rows::ADD, &[Arg::Def(to), Arg::Use(a), Arg::Use(b)])
+    fn has_floats(&self) -> bool {
+        self.has_floats
     }
 
-    fn sum_with(to: VReg, a: VReg, number: i64) -> MachineInst {
-        let (sum, number) = sum_with(word(number)).unwrap_or((&rows::ADD_TWELVE, word(number)));
-        row(sum, &[Arg::Def(to), Arg::Use(a), Arg::Number(number)])
+    fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg> {
+        &mut self.numbers
     }
 
-    fn adds(number: i64) -> bool {
-        sum_with(word(number)).is_some()
+    fn sum_row(number: i32) -> Option<(&'static Row, i32)> {
+        sum_with(number)
     }
 
-    fn advance(to: VReg, a: VReg, number: i64) -> Option<MachineInst> {
-        Self::adds(number).then(|| Self::sum_with(to, a, number))
-    }
-
-    fn product(to: VReg, a: VReg, b: VReg) -> MachineInst {
-        row(&rows::MUL, &[Arg::Def(to), Arg::Use(a), Arg::Use(b)])
-    }
-
-    fn multiple(to: VReg, a: VReg, factor: i64) -> Option<MachineInst> {
-        let exponent = |n: i64| (n > 0 && n & (n - 1) == 0 && n < 1 << 32).then(|| n.trailing_zeros() as i32);
+    fn scaled(to: VReg, a: VReg, factor: i64) -> Option<Inst> {
         if let Some(count) = exponent(factor) {
-            return Some(row(&rows::LSL_NUMBER, &[Arg::Def(to), Arg::Use(a), Arg::Number(count)]));
+            return Some(Inst::row(&rows::LSL_NUMBER, &[Arg::Def(to), Arg::Use(a), Arg::Number(count)]));
         }
         let count = exponent(factor.checked_sub(1)?)?;
-        Some(row(&rows::ADD_LSL, &[Arg::Def(to), Arg::Use(a), Arg::Use(a), Arg::Number(count)]))
+        Some(Inst::row(&rows::ADD_LSL, &[Arg::Def(to), Arg::Use(a), Arg::Use(a), Arg::Number(count)]))
     }
 
-    fn load_address(to: VReg, address: Address) -> MachineInst {
-        inst(Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)])
-    }
-
-    fn legal(address: Address, access: Access) -> bool {
+    fn reaches(address: Address, access: Access) -> bool {
         match (address.index, access) {
             (None, _) => all_reach(address.displacement.into(), access),
             (Some((_, shift)), Access::Address) => address.displacement == 0 && shift < 4,
@@ -92,72 +62,7 @@ impl Select for Thumb {
         }
     }
 
-    fn jump() -> MachineInst {
-        inst(Op::Jump, &[])
-    }
-
-    fn branch_if(register: VReg) -> MachineInst {
-        inst(Op::CompareBranch(Flags::NotEqual), &[Arg::Use(register), Arg::Number(0)])
-    }
-
-    fn branch_on(lowering: &mut Lowering<'_>, condition: Value) -> Result<MachineInst, CodegenError> {
-        let test = lowering.condition(condition)?;
-        Ok(lowering.branch_by(test))
-    }
-
-    fn branch_if_less(register: VReg, bound: Bound) -> MachineInst {
-        let bound = match bound {
-            Bound::Register(bound) => Arg::Use(bound),
-            Bound::Number(number) => Arg::Number(word(number)),
-        };
-        inst(Op::CompareBranch(Flags::Less), &[Arg::Use(register), bound])
-    }
-
-    fn compares_with(number: i64) -> bool {
-        i32::try_from(number).is_ok_and(compares_with)
-    }
-
-    fn leave(status: i32) -> MachineInst {
-        inst(Op::Return(status), &[])
-    }
-
-    fn scalar_of(held: &Held) -> Option<VReg> {
-        held.single()
-    }
-
-    fn held_scalar(register: VReg) -> Held {
-        Held::word(register)
-    }
-
-    fn classes(&self, ty: Type) -> Vec<RegClass> {
-        Shape::of(ty, self.has_floats).classes(ty.lanes)
-    }
-
-    fn held(&self, ty: Type, registers: Vec<VReg>) -> Held {
-        Shape::of(ty, self.has_floats).held(registers)
-    }
-
-    fn registers(lowering: &mut Lowering<'_>, ty: Type, held: Held) -> Vec<VReg> {
-        lowering.handed_on(ty, held)
-    }
-
-    fn enter(lowering: &mut Lowering<'_>) -> Result<(), CodegenError> {
-        lowering.enter_words()
-    }
-
-    fn constant(lowering: &mut Lowering<'_>, ty: Type, bits: u64) -> Held {
-        lowering.constant_words(ty, bits)
-    }
-
-    fn is_folded(&self, _: Value) -> bool {
-        false
-    }
-
-    fn value(lowering: &mut Lowering<'_>, inst: &Inst, result: Value) -> Result<Held, CodegenError> {
-        lowering.word_value(inst, result)
-    }
-
-    fn store(lowering: &mut Lowering<'_>, inst: &Inst) -> Result<(), CodegenError> {
-        lowering.word_store(inst)
+    fn compares(number: i32) -> bool {
+        compares_with(number)
     }
 }

@@ -1,7 +1,7 @@
 //! A pass after lowering for accesses that add to their base (post-indexed).
 
 use super::access::steps;
-use super::inst::{Arg, Inst, Op};
+use super::inst::{Arg, Inst, Op, Own};
 use super::rounds::sum_of;
 use crate::codegen::own::{Address, Base, Function, count_uses};
 use regalloc2::VReg;
@@ -51,7 +51,7 @@ fn rewrite(insts: &mut [Inst], at: usize, [pointer, next]: [VReg; 2], step: i32)
     }
     let inst = &mut insts[at];
     if let Some(moved) = inst.moved() {
-        inst.op = Op::Step(moved, step);
+        inst.op = Op::Own(Own::Step(moved, step));
         let moves = [Arg::Def(next), Arg::Tied(pointer)];
         inst.args = inst.args.iter().flat_map(|arg| if let Arg::Memory(_) = arg { moves.to_vec() } else { vec![*arg] }).collect();
     }

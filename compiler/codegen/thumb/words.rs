@@ -1,24 +1,32 @@
 //! Lowering of loads, stores and operations on floats.
 
-use super::inst::{Arg, Op};
+use super::encode::Flags;
+use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
-use super::registers::{GENERAL, SINGLE};
+use super::ops::{compares_with, flags};
+use super::registers::SINGLE;
 use super::rows;
+use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
-use crate::codegen::own::words::{Half, Test, Words};
+use crate::codegen::own::words::{Half, Operand, Ops, Test, Words};
 use crate::codegen::support::Support;
-use crate::codegen::{CodegenError, RelocationTarget};
 use crate::kernel::{BinaryOp, ConvertOp, UnaryOp, Value};
-use regalloc2::{PReg, VReg};
+use regalloc2::VReg;
 
 impl Words for Lowering<'_> {
+    type Relation = Flags;
+
+    fn compared(&mut self, test: Test<VReg>) -> (Flags, [Arg; 2]) {
+        let b = match test.b {
+            Operand::Word(word) => Arg::Use(word),
+            Operand::Number(number) if compares_with(number) => Arg::Number(number),
+            Operand::Number(number) => Arg::Use(self.word(number)),
+        };
+        (flags(test.op, test.floats), [Arg::Use(test.a), b])
+    }
+
     fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg> {
-        let results: Vec<VReg> = (0..what.result()).map(|_| self.scalar()).collect();
-        let fixed = |number: usize| PReg::new(number, GENERAL);
-        let defined = results.iter().enumerate().map(|(number, &result)| Arg::FixedDef(result, fixed(number)));
-        let used = arguments.iter().enumerate().map(|(number, &argument)| Arg::FixedUse(argument, fixed(number)));
-        self.emit(Op::Call(Some(RelocationTarget::Support(what))), defined.chain(used).collect());
-        results
+        self.call_support(what, arguments)
     }
 
     fn has_floats(&self) -> bool {
@@ -66,29 +74,29 @@ impl Words for Lowering<'_> {
     }
 
     fn load_word(&mut self, address: Address, bytes: u32, signed: bool) -> VReg {
-        self.defined(Op::Load(bytes, signed), &[Arg::Memory(address)])
+        self.defined(Op::Own(Own::Load(bytes, signed)), &[Arg::Memory(address)])
     }
 
     fn store_word(&mut self, address: Address, bytes: u32, word: VReg) {
-        self.emit(Op::Store(bytes), vec![Arg::Memory(address), Arg::Use(word)]);
+        self.emit(Op::Own(Own::Store(bytes)), vec![Arg::Memory(address), Arg::Use(word)]);
     }
 
     fn load_aligned(&mut self, address: Address) -> VReg {
-        self.defined(Op::LoadWord, &[Arg::Memory(address)])
+        self.defined(Op::Own(Own::LoadWord), &[Arg::Memory(address)])
     }
 
     fn store_aligned(&mut self, address: Address, word: VReg) {
-        self.emit(Op::StoreWord, vec![Arg::Memory(address), Arg::Use(word)]);
+        self.emit(Op::Own(Own::StoreWord), vec![Arg::Memory(address), Arg::Use(word)]);
     }
 
     fn load_float(&mut self, address: Address) -> VReg {
         let result = self.register(SINGLE);
-        self.emit(Op::LoadFloat, vec![Arg::Def(result), Arg::Memory(address)]);
+        self.emit(Op::Own(Own::LoadFloat), vec![Arg::Def(result), Arg::Memory(address)]);
         result
     }
 
     fn store_float(&mut self, address: Address, float: VReg) {
-        self.emit(Op::StoreFloat, vec![Arg::Memory(address), Arg::Use(float)]);
+        self.emit(Op::Own(Own::StoreFloat), vec![Arg::Memory(address), Arg::Use(float)]);
     }
 
     fn float_of_word(&mut self, word: VReg) -> VReg {

@@ -1,8 +1,10 @@
 //! Kernels, functions of the driver and functions that kernels call on their way to code.
 
-use super::driver::{Driven, Entered, lower_driver};
+use super::driver::lower_driver;
 use super::functions::lower_support;
+use super::inst::{Inst, Operations};
 use super::ops::Words;
+use super::set::WordSet;
 use crate::codegen::driver::language as driver;
 use crate::codegen::own::{Emitted, Function, InstructionSet, Lowering, Select, assemble, count_uses, lower, move_numbers, sweep};
 use crate::codegen::support::Support;
@@ -42,13 +44,13 @@ pub fn word_kernel<S: Select, I: InstructionSet<Inst = S::Inst>>(
 ///
 /// # Errors
 /// [`CodegenError::Driver`] when the function breaks a rule of its language.
-pub fn word_driver<S: Driven>(
+pub fn word_driver<S: WordSet>(
     function: &driver::Function,
-    set: &impl InstructionSet<Inst = S::Inst>,
+    set: &impl InstructionSet<Inst = Inst<S::Own>>,
     state: S,
 ) -> Result<Code, CodegenError>
 where
-    for<'a> Lowering<'a, S>: Words + Entered,
+    for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
     let bug = |what: String| CodegenError::Bug(format!("a function of the driver: {what}"));
     driver::verify::verify(function, LAYOUT).map_err(CodegenError::Driver)?;
@@ -62,9 +64,9 @@ where
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the function cannot be compiled.
-pub fn word_support<S: Driven>(what: Support, set: &impl InstructionSet<Inst = S::Inst>, state: S) -> Result<Code, CodegenError>
+pub fn word_support<S: WordSet>(what: Support, set: &impl InstructionSet<Inst = Inst<S::Own>>, state: S) -> Result<Code, CodegenError>
 where
-    for<'a> Lowering<'a, S>: Words + Entered,
+    for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
     let mut lowered = lower_support(what, state);
     let mut uses = count_uses(&lowered);

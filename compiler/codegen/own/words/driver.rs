@@ -2,8 +2,11 @@
 //!
 //! A value is in one register. Narrow values are zero-extended.
 
+use super::arg::Arg;
 use super::held::Held;
+use super::inst::{Inst as MachineInst, Op, Operations};
 use super::ops::{Operand as WordOperand, Ops, Test, WordOp, Words};
+use super::set::{Called, WordSet, call, leave_with};
 use crate::codegen::driver::language::{
     self as driver, BinaryOp, Callee, CompareOp, End, Inst, Operand, Region, Signature, Statement, Value, Width,
 };
@@ -13,37 +16,13 @@ use crate::kernel::{CompareOp as KernelCompareOp, Kernel};
 use cranelift_entity::SecondaryMap;
 use regalloc2::VReg;
 
-/// Instruction selection for functions of the driver, in addition to kernels.
-pub trait Driven: Select<Held = Held> {
-    /// Number of arguments in registers in the C convention. The others are on the stack.
-    const ARGUMENTS: usize;
-
-    /// Makes `to = address` of data or of a function, plus an offset.
-    fn refer(to: VReg, target: RelocationTarget, offset: u64) -> Self::Inst;
-    /// Makes an instruction that stores a word as the stack argument with a number.
-    fn pass(word: VReg, number: usize) -> Self::Inst;
-    /// Makes a call with arguments in registers. It defines the result in any case.
-    fn call(result: VReg, callee: Called, arguments: &[VReg]) -> Self::Inst;
-    /// Makes a return of words.
-    fn leave_with(words: &[VReg]) -> Self::Inst;
-}
-
-/// Target of a call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Called {
-    /// A function that a relocation names.
-    Named(RelocationTarget),
-    /// The function at an address.
-    At(VReg),
-}
-
 /// Lowers a verified function of the driver.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] if the function breaks a rule of its language.
-pub fn lower_driver<S: Driven>(function: &driver::Function, set: S) -> Result<Function<S::Inst>, CodegenError>
+pub fn lower_driver<S: WordSet>(function: &driver::Function, set: S) -> Result<Function<MachineInst<S::Own>>, CodegenError>
 where
-    for<'a> Lowering<'a, S>: Words + Entered,
+    for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
     // The lowering of words needs a kernel, so it gets an empty one.
     let nothing = Kernel::default();
@@ -59,18 +38,12 @@ where
     lowering.arm(&function.body, &[], None)?;
     let Driver { mut words, passed, .. } = lowering;
     words.start(exit);
-    words.end(S::leave_with(status.as_slice()), vec![]);
+    words.end(leave_with::<S>(status.as_slice()), vec![]);
     words.function.outgoing = passed.map(|count| 4 * count as u32);
     Ok(words.function)
 }
 
-/// Start of a function with parameters.
-pub trait Entered {
-    /// Defines registers for a number of word parameters of the C convention.
-    fn parameters(&mut self, count: usize) -> Vec<VReg>;
-}
-
-struct Driver<'a, 'f, S: Driven> {
+struct Driver<'a, 'f, S: Select> {
     words: Lowering<'a, S>,
     function: &'f driver::Function,
     values: SecondaryMap<Value, Option<VReg>>,
@@ -80,9 +53,9 @@ struct Driver<'a, 'f, S: Driven> {
     passed: Option<usize>,
 }
 
-impl<'a, S: Driven> Driver<'a, '_, S>
+impl<'a, S: WordSet + Select<Inst = MachineInst<<S as WordSet>::Own>, Held = Held>> Driver<'a, '_, S>
 where
-    Lowering<'a, S>: Words,
+    Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
     fn bug<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
         Err(CodegenError::Bug(format!("a function of the driver: {what}")))
@@ -311,7 +284,7 @@ where
 
     fn refer(&mut self, target: RelocationTarget, offset: u64) -> VReg {
         let result = self.words.scalar();
-        self.words.push(S::refer(result, target, offset));
+        self.words.emit(Op::Refer(target, offset), vec![Arg::Def(result)]);
         result
     }
 
@@ -359,11 +332,11 @@ where
             arguments.iter().zip(&called.parameters).map(|(&argument, &width)| self.register(argument, width)).collect::<Result<_, _>>()?;
         let (registers, stack) = arguments.split_at(arguments.len().min(S::ARGUMENTS));
         for (number, &word) in stack.iter().enumerate() {
-            self.words.push(S::pass(word, number));
+            self.words.emit(Op::Pass(number as u32), vec![Arg::Use(word)]);
         }
         self.passed = self.passed.max(Some(stack.len()));
         let result = self.words.scalar();
-        self.words.push(S::call(result, callee, registers));
+        self.words.push(call::<S>(result, callee, registers));
         Ok(result)
     }
 }

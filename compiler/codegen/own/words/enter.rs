@@ -1,16 +1,17 @@
 //! Parameters of kernels, and their stack arrays.
 
-use super::driver::Entered;
 use super::held::Held;
+use super::inst::{Inst, Operations};
 use super::ops::{Ops, WordOp, Words};
+use super::set::WordSet;
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Base, Lowering, Select};
 use crate::kernel::{BufferKind, Lane};
 use regalloc2::VReg;
 
-impl<S: Select<Held = Held>> Lowering<'_, S>
+impl<S: WordSet + Select<Inst = Inst<<S as WordSet>::Own>, Held = Held>> Lowering<'_, S>
 where
-    Self: Words + Entered,
+    Self: Words<Relation = <S::Own as Operations>::Relation>,
 {
     /// Parameters and stack arrays.
     ///

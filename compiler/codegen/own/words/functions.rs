@@ -1,8 +1,9 @@
 //! Lowering of the functions of [`crate::codegen::support`], and their loops.
 
-use super::driver::{Driven, Entered};
 use super::held::Held;
+use super::inst::{Inst, Operations};
 use super::ops::{Operand, Ops, WordOp, Words};
+use super::set::{WordSet, leave_with};
 use super::soft;
 use crate::codegen::own::{Edge, Function, Lowering, Select};
 use crate::codegen::support::Support;
@@ -10,15 +11,15 @@ use crate::kernel::Kernel;
 use regalloc2::VReg;
 
 /// Lowers a support function.
-pub fn lower_support<S: Driven>(what: Support, set: S) -> Function<S::Inst>
+pub fn lower_support<S: WordSet>(what: Support, set: S) -> Function<Inst<S::Own>>
 where
-    for<'a> Lowering<'a, S>: Words + Entered,
+    for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
     let nothing = Kernel::default();
     let mut words = Lowering::new(&nothing, set);
     let parameters = words.parameters(what.arguments().iter().sum());
     let result = soft::compute(&mut words, what, &parameters);
-    words.end(S::leave_with(&result), vec![]);
+    words.end(leave_with::<S>(&result), vec![]);
     words.function
 }
 

@@ -1,5 +1,6 @@
 //! What an instruction set does with words of 32 bits.
 
+use super::arg::Arg;
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
 use crate::codegen::support::Support;
@@ -135,6 +136,11 @@ pub trait Ops {
 
 /// What else the lowering of kernels wants of an instruction set.
 pub trait Words: Ops<Word = VReg> {
+    /// Relation of two operands, on which instructions depend.
+    type Relation;
+
+    /// Returns the relation and the operands of a comparison, as instructions take them.
+    fn compared(&mut self, test: Test<VReg>) -> (Self::Relation, [Arg; 2]);
     /// What a function of the object gives for some words.
     fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg>;
     /// Whether binary32 numbers have registers and instructions of their own. Words hold them elsewhere.

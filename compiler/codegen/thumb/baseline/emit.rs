@@ -1,7 +1,7 @@
 //! Emission of instructions with allocated registers.
 
 use super::frame::Frame;
-use super::inst::{Arg, Inst, Op};
+use super::inst::{Arg, Inst, Op, Own};
 use super::number::is_byte;
 use super::place::{access, compute, place, sum};
 use crate::codegen::thumb::access::{Moved, Place};
@@ -9,7 +9,7 @@ use crate::codegen::thumb::emit::{compare_words, general};
 use crate::codegen::thumb::encode::{Assembler, Flags, Operand, shorten};
 use crate::codegen::thumb::registers::SP;
 use crate::codegen::thumb::rows::{self, Row, Short};
-use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
+use crate::codegen::{RelocationKind, RelocationTarget};
 use regalloc2::PReg;
 
 /// A writer of instructions to code, with the frame that their addresses are relative to.
@@ -40,20 +40,7 @@ impl Emitter<'_> {
             Op::Parameters => {}
             Op::Constant(number) => self.code.build(general(at, 0)?, number)?,
             Op::LoadAddress => compute(general(at, 0)?, self.memory(inst, at)?, self.code)?,
-            Op::Load(bytes, signed) => self.moved(inst, Moved { bytes, store: false, signed }, general(at, 0)?, at)?,
-            Op::Store(bytes) => {
-                let stored = general(at, at.len().saturating_sub(1))?;
-                self.moved(inst, Moved { bytes, store: true, signed: false }, stored, at)?;
-            }
-            Op::Truth(flags) => {
-                let to = general(at, 0)?;
-                set_byte(to, 1, self.code);
-                compare(&inst.args, at, self.code)?;
-                skip_if(flags, 1, self.code);
-                set_byte(to, 0, self.code);
-            }
-            Op::LongTruth(flags) => self.long_truth(at, flags)?,
-            Op::LongSum(subtract) => self.long_sum(at, subtract)?,
+            Op::Own(own) => self.own(own, inst, at)?,
             Op::Choose(flags) => {
                 let (to, chosen) = (general(at, 0)?, general(at, 2)?);
                 if to != chosen {
@@ -67,21 +54,31 @@ impl Emitter<'_> {
                 let moved = Moved { bytes: 4, store: true, signed: false };
                 access(moved, general(at, 0)?, Place::Near(SP, 4 * number as i32), self.code)?;
             }
-            Op::Call(Some(target)) => {
-                self.relocate(RelocationKind::ThumbCall, target, 0);
-                // BL. The field's value is the distance from the next instruction, before relocation.
-                self.code.word(0xF7FF_FFFE);
-            }
-            // BLX.
-            Op::Call(None) => self.code.half(0x4780 | u16::from(general(at, 1)?) << 3),
+            Op::Call(Some(target)) => self.code.call(target),
+            Op::Call(None) => self.code.call_at(general(at, 1)?),
             Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => return Err(format!("{:?} inside a block", inst.op)),
         }
         Ok(())
     }
 
-    fn relocate(&mut self, kind: RelocationKind, target: RelocationTarget, addend: i64) {
-        let offset = self.code.bytes.len() as u32;
-        self.code.relocations.push(Relocation { offset, kind, target, addend });
+    fn own(&mut self, own: Own, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+        match own {
+            Own::Load(bytes, signed) => self.moved(inst, Moved { bytes, store: false, signed }, general(at, 0)?, at)?,
+            Own::Store(bytes) => {
+                let stored = general(at, at.len().saturating_sub(1))?;
+                self.moved(inst, Moved { bytes, store: true, signed: false }, stored, at)?;
+            }
+            Own::Truth(flags) => {
+                let to = general(at, 0)?;
+                set_byte(to, 1, self.code);
+                compare(&inst.args, at, self.code)?;
+                skip_if(flags, 1, self.code);
+                set_byte(to, 0, self.code);
+            }
+            Own::LongTruth(flags) => self.long_truth(at, flags)?,
+            Own::LongSum(subtract) => self.long_sum(at, subtract)?,
+        }
+        Ok(())
     }
 
     /// Writes an address: a load of the distance from the ADD to the program counter, which the code jumps over. The distance lies where the program
@@ -94,7 +91,7 @@ impl Emitter<'_> {
         self.code.half(0x4801 | u16::from(to) << 8);
         self.code.accumulate(to, 15);
         self.code.half(0xE001);
-        self.relocate(RelocationKind::ThumbDistance, target, offset as i64);
+        self.code.relocate(RelocationKind::ThumbDistance, target, offset as i64);
         self.code.word(0);
     }
 

@@ -1,9 +1,7 @@
-//! The state of lowering a kernel, and instructions with new registers for their results.
+//! The state of lowering a kernel.
 
-use super::inst::{Arg, Inst, Op};
 use crate::codegen::own::words::widened;
 use crate::codegen::own::{self, Block};
-use crate::codegen::thumb::rows::Row;
 use crate::kernel::{Kernel, Value};
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
@@ -31,24 +29,5 @@ impl Baseline {
     /// Makes the state for a function without a kernel, which calls no support functions.
     pub fn without_kernel() -> Self {
         Self { calls: false, ..Self::new(&Kernel::default()) }
-    }
-}
-
-impl Lowering<'_> {
-    /// Adds an instruction at the end of the block.
-    pub fn emit(&mut self, op: Op, args: Vec<Arg>) {
-        self.push(Inst { op, args });
-    }
-
-    /// Adds an operation with a new register before the given operands.
-    pub fn defined(&mut self, op: Op, args: &[Arg]) -> VReg {
-        let result = self.scalar();
-        self.emit(op, [&[Arg::Def(result)], args].concat());
-        result
-    }
-
-    /// Adds a row's instruction with a new register before the given operands.
-    pub fn row(&mut self, row: &'static Row, args: &[Arg]) -> VReg {
-        self.defined(Op::Row(row), args)
     }
 }

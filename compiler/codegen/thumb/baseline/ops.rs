@@ -1,12 +1,11 @@
 //! Operations on words as instructions.
 
-use super::inst::{Arg, Inst, Op};
+use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
-use super::number::is_byte;
 use crate::codegen::own::words::{self, Operand, Ops, Test, WordOp, Words};
 use crate::codegen::support::Support;
 use crate::codegen::thumb::encode::Flags;
-use crate::codegen::thumb::ops::flags;
+use crate::codegen::thumb::ops::extension;
 use crate::codegen::thumb::rows::{self, Row};
 use regalloc2::VReg;
 
@@ -49,35 +48,11 @@ pub(super) fn sum_with(number: i32) -> Option<(&'static Row, i32)> {
     }
 }
 
-impl Lowering<'_> {
-    /// Returns the flags of a comparison, and its operands.
-    fn compared(&mut self, test: Test<VReg>) -> (Flags, [Arg; 2]) {
-        let b = match test.b {
-            Operand::Word(word) => Arg::Use(word),
-            Operand::Number(number) if is_byte(number) => Arg::Number(number),
-            Operand::Number(number) => Arg::Use(self.word(number)),
-        };
-        (flags(test.op, false), [Arg::Use(test.a), b])
-    }
-
-    /// Makes a branch to the first block if a test holds.
-    pub fn branch_by(&mut self, test: Test<VReg>) -> Inst {
-        let (flags, args) = self.compared(test);
-        Inst { op: Op::CompareBranch(flags), args: args.to_vec() }
-    }
-}
-
 impl Ops for Lowering<'_> {
     type Word = VReg;
 
     fn word(&mut self, number: i32) -> VReg {
-        let key = (self.block, number);
-        if let Some(&known) = self.set.numbers.get(&key) {
-            return known;
-        }
-        let result = self.defined(Op::Constant(number), &[]);
-        self.set.numbers.insert(key, result);
-        result
+        self.constant_word(number)
     }
 
     fn two(&mut self, op: WordOp, a: VReg, b: Operand<VReg>) -> VReg {
@@ -108,13 +83,7 @@ impl Ops for Lowering<'_> {
     }
 
     fn extend(&mut self, a: VReg, bits: u32, signed: bool) -> VReg {
-        let row = match (bits, signed) {
-            (8, true) => &rows::SXTB,
-            (8, false) => &rows::UXTB,
-            (_, true) => &rows::SXTH,
-            (_, false) => &rows::UXTH,
-        };
-        self.row(row, &[Arg::Use(a)])
+        self.row(extension(bits, signed), &[Arg::Use(a)])
     }
 
     fn clamp(&mut self, a: VReg, bits: u32, signed: bool) -> VReg {
@@ -128,7 +97,7 @@ impl Ops for Lowering<'_> {
     fn long_sum(&mut self, subtract: bool, a: [VReg; 2], b: [VReg; 2]) -> [VReg; 2] {
         let [low, high] = [self.scalar(), self.scalar()];
         let uses = [Arg::Use(a[0]), Arg::Use(a[1]), Arg::Use(b[0]), Arg::LateUse(b[1])];
-        self.emit(Op::LongSum(subtract), [&[Arg::EarlyDef(low), Arg::Def(high)], &uses[..]].concat());
+        self.emit(Op::Own(Own::LongSum(subtract)), [&[Arg::EarlyDef(low), Arg::Def(high)], &uses[..]].concat());
         [low, high]
     }
 
@@ -136,7 +105,7 @@ impl Ops for Lowering<'_> {
         let result = self.scalar();
         let flags = if signed { Flags::Less } else { Flags::Below };
         let uses = [a, b].concat().into_iter().map(Arg::Use);
-        self.emit(Op::LongTruth(flags), [Arg::EarlyDef(result)].into_iter().chain(uses).collect());
+        self.emit(Op::Own(Own::LongTruth(flags)), [Arg::EarlyDef(result)].into_iter().chain(uses).collect());
         result
     }
 
@@ -147,17 +116,12 @@ impl Ops for Lowering<'_> {
     fn truth(&mut self, test: Test<VReg>) -> VReg {
         let (flags, [a, b]) = self.compared(test);
         let result = self.scalar();
-        self.emit(Op::Truth(flags), vec![Arg::EarlyDef(result), a, b]);
+        self.emit(Op::Own(Own::Truth(flags)), vec![Arg::EarlyDef(result), a, b]);
         result
     }
 
     fn choose(&mut self, test: Test<VReg>, yes: VReg, no: VReg) -> VReg {
-        if yes == no {
-            return yes;
-        }
-        let (flags, [a, b]) = self.compared(test);
         let result = self.scalar();
-        self.emit(Op::Choose(flags), vec![Arg::Def(result), Arg::Tied(no), Arg::Use(yes), a, b]);
-        result
+        self.chosen(result, test, yes, no)
     }
 }

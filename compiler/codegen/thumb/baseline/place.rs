@@ -4,6 +4,7 @@ use super::frame::Frame;
 use crate::codegen::own::{Address, Base};
 use crate::codegen::thumb::access::{Moved, Place, short_access};
 use crate::codegen::thumb::encode::{Assembler, Operand};
+use crate::codegen::thumb::ops::extension;
 use crate::codegen::thumb::registers::SP;
 use crate::codegen::thumb::rows;
 
@@ -40,8 +41,7 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
         // Loads with a displacement set the upper bits to zeros.
         Place::Near(..) if moved.signed && !moved.store => {
             access(Moved { signed: false, ..moved }, register, place, code)?;
-            let row = if moved.bytes == 1 { &rows::SXTB } else { &rows::SXTH };
-            code.short(row, &[register, register].map(Operand::Word))
+            code.short(extension(8 * moved.bytes, true), &[register, register].map(Operand::Word))
         }
         _ => Err(format!("{moved:?} of r{register} at {place:?}")),
     }

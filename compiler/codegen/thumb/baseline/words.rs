@@ -1,15 +1,17 @@
 //! Lowering of loads, stores and calls of support functions. Floats are held as their bits.
 
-use super::inst::{Arg, Op};
+use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
+use super::number::is_byte;
 use super::place::reaches;
-use crate::codegen::own::words::{Ops, Test, Words};
+use crate::codegen::CodegenError;
+use crate::codegen::own::words::{Operand, Ops, Test, Words};
 use crate::codegen::own::{Address, Base};
 use crate::codegen::support::Support;
-use crate::codegen::thumb::registers::GENERAL;
-use crate::codegen::{CodegenError, RelocationTarget};
+use crate::codegen::thumb::encode::Flags;
+use crate::codegen::thumb::ops::flags;
 use crate::kernel::{BinaryOp, ConvertOp, UnaryOp, Value};
-use regalloc2::{PReg, VReg};
+use regalloc2::VReg;
 
 impl Lowering<'_> {
     /// Computes an address whose displacement is too far: parts of long vectors.
@@ -20,13 +22,19 @@ impl Lowering<'_> {
 }
 
 impl Words for Lowering<'_> {
+    type Relation = Flags;
+
+    fn compared(&mut self, test: Test<VReg>) -> (Flags, [Arg; 2]) {
+        let b = match test.b {
+            Operand::Word(word) => Arg::Use(word),
+            Operand::Number(number) if is_byte(number) => Arg::Number(number),
+            Operand::Number(number) => Arg::Use(self.word(number)),
+        };
+        (flags(test.op, false), [Arg::Use(test.a), b])
+    }
+
     fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg> {
-        let results: Vec<VReg> = (0..what.result()).map(|_| self.scalar()).collect();
-        let fixed = |number: usize| PReg::new(number, GENERAL);
-        let defined = results.iter().enumerate().map(|(number, &result)| Arg::FixedDef(result, fixed(number)));
-        let used = arguments.iter().enumerate().map(|(number, &argument)| Arg::FixedUse(argument, fixed(number)));
-        self.emit(Op::Call(Some(RelocationTarget::Support(what))), defined.chain(used).collect());
-        results
+        self.call_support(what, arguments)
     }
 
     fn has_floats(&self) -> bool {
@@ -47,12 +55,12 @@ impl Words for Lowering<'_> {
 
     fn load_word(&mut self, address: Address, bytes: u32, signed: bool) -> VReg {
         let address = self.near(address, bytes);
-        self.defined(Op::Load(bytes, signed && bytes < 4), &[Arg::Memory(address)])
+        self.defined(Op::Own(Own::Load(bytes, signed && bytes < 4)), &[Arg::Memory(address)])
     }
 
     fn store_word(&mut self, address: Address, bytes: u32, word: VReg) {
         let address = self.near(address, bytes);
-        self.emit(Op::Store(bytes), vec![Arg::Memory(address), Arg::Use(word)]);
+        self.emit(Op::Own(Own::Store(bytes)), vec![Arg::Memory(address), Arg::Use(word)]);
     }
 
     fn load_float(&mut self, address: Address) -> VReg {

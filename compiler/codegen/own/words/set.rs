@@ -1,0 +1,291 @@
+//! Selection of instructions for sums of indices, addresses, branches and calls, by what a set of words says about its instructions. The other files
+//! lower everything else.
+
+use super::arg::Arg;
+use super::held::{Held, Shape};
+use super::inst::{Inst, Op, Operations};
+use super::ops::{Test, Words};
+use crate::codegen::own::{Access, Address, Base, Block, Bound, Lowering, Select};
+use crate::codegen::support::Support;
+use crate::codegen::{CodegenError, RelocationTarget};
+use crate::kernel::{Inst as KernelInst, Lane, Type, Value};
+use regalloc2::{PReg, RegClass, VReg};
+use rustc_hash::FxHashMap;
+
+/// An instruction set of words: rows and limits of its instructions.
+pub trait WordSet: Sized {
+    /// Operations of its own.
+    type Own: Operations;
+
+    /// The row of a sum, of a sum with a constant, and of a product.
+    const ROWS: Rows<<Self::Own as Operations>::Row>;
+    /// Number of arguments in registers in the C convention. The others are on the stack.
+    const ARGUMENTS: usize;
+
+    /// Returns the register of an argument or a result, by its number.
+    fn argument(number: usize) -> PReg;
+    /// Tests whether binary32 has registers.
+    fn has_floats(&self) -> bool;
+    /// Returns the registers of each block that hold constants.
+    fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg>;
+
+    /// Returns the row of a sum with a constant, and the constant in it. `None` if no instruction has the constant.
+    fn sum_row(number: i32) -> Option<(<Self::Own as Operations>::Row, i32)>;
+    /// Makes `to = a · factor`. `None` if this takes more than one instruction.
+    fn scaled(to: VReg, a: VReg, factor: i64) -> Option<Inst<Self::Own>>;
+    /// Makes `to = address`.
+    fn address(to: VReg, address: Address) -> Inst<Self::Own> {
+        Inst::new(Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)])
+    }
+    /// Tests whether the instructions of an access can have the whole address as operand.
+    fn reaches(address: Address, access: Access) -> bool;
+    /// Tests whether a comparison can have a constant.
+    fn compares(number: i32) -> bool;
+}
+
+/// Rows that every set has.
+pub struct Rows<R> {
+    /// A sum of two registers.
+    pub sum: R,
+    /// A sum of a register and a constant.
+    pub sum_with: R,
+    /// A product of two registers.
+    pub product: R,
+}
+
+/// Target of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Called {
+    /// A function that a relocation names.
+    Named(RelocationTarget),
+    /// The function at an address.
+    At(VReg),
+}
+
+/// Returns the exponent of a power of two.
+pub fn exponent(factor: i64) -> Option<i32> {
+    (factor > 0 && factor & (factor - 1) == 0 && factor < 1 << 32).then(|| factor.trailing_zeros() as i32)
+}
+
+/// Returns the low 32 bits of a constant, because sums wrap.
+fn word(number: i64) -> i32 {
+    number as i32
+}
+
+impl<S: WordSet> Select for S
+where
+    for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
+{
+    type Inst = Inst<S::Own>;
+    type Held = Held;
+
+    const SCALARS: RegClass = RegClass::Int;
+    const INDEX: Type = Type::scalar(Lane::I32);
+
+    fn number(to: VReg, number: i64) -> Self::Inst {
+        Inst::new(Op::Constant(word(number)), &[Arg::Def(to)])
+    }
+
+    fn sum(to: VReg, a: VReg, b: VReg) -> Self::Inst {
+        Inst::row(S::ROWS.sum, &[Arg::Def(to), Arg::Use(a), Arg::Use(b)])
+    }
+
+    fn sum_with(to: VReg, a: VReg, number: i64) -> Self::Inst {
+        let (row, number) = S::sum_row(word(number)).unwrap_or((S::ROWS.sum_with, word(number)));
+        Inst::row(row, &[Arg::Def(to), Arg::Use(a), Arg::Number(number)])
+    }
+
+    fn adds(number: i64) -> bool {
+        S::sum_row(word(number)).is_some()
+    }
+
+    fn advance(to: VReg, a: VReg, number: i64) -> Option<Self::Inst> {
+        Self::adds(number).then(|| Self::sum_with(to, a, number))
+    }
+
+    fn product(to: VReg, a: VReg, b: VReg) -> Self::Inst {
+        Inst::row(S::ROWS.product, &[Arg::Def(to), Arg::Use(a), Arg::Use(b)])
+    }
+
+    fn multiple(to: VReg, a: VReg, factor: i64) -> Option<Self::Inst> {
+        S::scaled(to, a, factor)
+    }
+
+    fn load_address(to: VReg, address: Address) -> Self::Inst {
+        S::address(to, address)
+    }
+
+    fn legal(address: Address, access: Access) -> bool {
+        S::reaches(address, access)
+    }
+
+    fn jump() -> Self::Inst {
+        Inst::new(Op::Jump, &[])
+    }
+
+    fn branch_if(register: VReg) -> Self::Inst {
+        Inst::new(Op::CompareBranch(S::Own::NOT_EQUAL), &[Arg::Use(register), Arg::Number(0)])
+    }
+
+    fn branch_on(lowering: &mut Lowering<'_, Self>, condition: Value) -> Result<Self::Inst, CodegenError> {
+        let test = lowering.condition(condition)?;
+        let (relation, operands) = lowering.compared(test);
+        Ok(Inst::new(Op::CompareBranch(relation), &operands))
+    }
+
+    fn branch_if_less(register: VReg, bound: Bound) -> Self::Inst {
+        let bound = match bound {
+            Bound::Register(bound) => Arg::Use(bound),
+            Bound::Number(number) => Arg::Number(word(number)),
+        };
+        Inst::new(Op::CompareBranch(S::Own::LESS), &[Arg::Use(register), bound])
+    }
+
+    fn compares_with(number: i64) -> bool {
+        i32::try_from(number).is_ok_and(S::compares)
+    }
+
+    fn leave(status: i32) -> Self::Inst {
+        Inst::new(Op::Return(status), &[])
+    }
+
+    fn scalar_of(held: &Held) -> Option<VReg> {
+        held.single()
+    }
+
+    fn held_scalar(register: VReg) -> Held {
+        Held::word(register)
+    }
+
+    fn classes(&self, ty: Type) -> Vec<RegClass> {
+        Shape::of(ty, self.has_floats()).classes(ty.lanes)
+    }
+
+    fn held(&self, ty: Type, registers: Vec<VReg>) -> Held {
+        Shape::of(ty, self.has_floats()).held(registers)
+    }
+
+    fn registers(lowering: &mut Lowering<'_, Self>, ty: Type, held: Held) -> Vec<VReg> {
+        lowering.handed_on(ty, held)
+    }
+
+    fn enter(lowering: &mut Lowering<'_, Self>) -> Result<(), CodegenError> {
+        lowering.enter_words()
+    }
+
+    fn constant(lowering: &mut Lowering<'_, Self>, ty: Type, bits: u64) -> Held {
+        lowering.constant_words(ty, bits)
+    }
+
+    fn is_folded(&self, _: Value) -> bool {
+        false
+    }
+
+    fn value(lowering: &mut Lowering<'_, Self>, inst: &KernelInst, result: Value) -> Result<Held, CodegenError> {
+        lowering.word_value(inst, result)
+    }
+
+    fn store(lowering: &mut Lowering<'_, Self>, inst: &KernelInst) -> Result<(), CodegenError> {
+        lowering.word_store(inst)
+    }
+}
+
+/// Pairs words with the registers of arguments or results.
+fn in_arguments<S: WordSet>(words: &[VReg]) -> impl Iterator<Item = (VReg, PReg)> + '_ {
+    words.iter().enumerate().map(|(number, &word)| (word, S::argument(number)))
+}
+
+/// Makes a call with arguments in registers. It defines the result in any case.
+pub(super) fn call<S: WordSet>(result: VReg, callee: Called, arguments: &[VReg]) -> Inst<S::Own> {
+    let mut args = vec![Arg::FixedDef(result, S::argument(0))];
+    let target = match callee {
+        Called::Named(target) => Some(target),
+        Called::At(register) => {
+            args.push(Arg::Use(register));
+            None
+        }
+    };
+    args.extend(in_arguments::<S>(arguments).map(|(argument, register)| Arg::FixedUse(argument, register)));
+    Inst { op: Op::Call(target), args }
+}
+
+/// Makes a return of words.
+pub(super) fn leave_with<S: WordSet>(words: &[VReg]) -> Inst<S::Own> {
+    Inst { op: Op::ReturnWith, args: in_arguments::<S>(words).map(|(word, register)| Arg::FixedUse(word, register)).collect() }
+}
+
+impl<S: WordSet + Select<Inst = Inst<<S as WordSet>::Own>, Held = Held>> Lowering<'_, S> {
+    /// Adds an instruction at the end of the block.
+    pub fn emit(&mut self, op: Op<S::Own>, args: Vec<Arg>) {
+        self.push(Inst { op, args });
+    }
+
+    /// Adds an operation with a new register of a class before the given operands.
+    fn defined_in(&mut self, class: RegClass, op: Op<S::Own>, args: &[Arg]) -> VReg {
+        let result = self.register(class);
+        self.emit(op, [&[Arg::Def(result)], args].concat());
+        result
+    }
+
+    /// Adds an operation with a new general-purpose register before the given operands.
+    pub fn defined(&mut self, op: Op<S::Own>, args: &[Arg]) -> VReg {
+        self.defined_in(S::SCALARS, op, args)
+    }
+
+    /// Adds a row's instruction with a new general-purpose register before the given operands.
+    pub fn row(&mut self, row: <S::Own as Operations>::Row, args: &[Arg]) -> VReg {
+        self.defined(Op::Row(row), args)
+    }
+
+    /// Adds a row's instruction with a new register of binary32 before the given operands.
+    pub fn float_row(&mut self, row: <S::Own as Operations>::Row, args: &[Arg]) -> VReg {
+        self.defined_in(RegClass::Float, Op::Row(row), args)
+    }
+
+    /// Returns a register of the block with a constant.
+    pub fn constant_word(&mut self, number: i32) -> VReg {
+        let key = (self.block, number);
+        if let Some(&known) = self.set.constants().get(&key) {
+            return known;
+        }
+        let result = self.defined(Op::Constant(number), &[]);
+        self.set.constants().insert(key, result);
+        result
+    }
+
+    /// Calls a function of the object. Returns its results.
+    pub fn call_support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg> {
+        let results: Vec<VReg> = (0..what.result()).map(|_| self.scalar()).collect();
+        let defined = in_arguments::<S>(&results).map(|(result, register)| Arg::FixedDef(result, register));
+        let used = in_arguments::<S>(arguments).map(|(argument, register)| Arg::FixedUse(argument, register));
+        self.emit(Op::Call(Some(RelocationTarget::Support(what))), defined.chain(used).collect());
+        results
+    }
+}
+
+impl<S: WordSet + Select<Inst = Inst<<S as WordSet>::Own>, Held = Held>> Lowering<'_, S>
+where
+    Self: Words<Relation = <S::Own as Operations>::Relation>,
+{
+    /// Chooses one of two registers of a class, by a test.
+    pub fn chosen(&mut self, result: VReg, test: Test<VReg>, yes: VReg, no: VReg) -> VReg {
+        if yes == no {
+            return yes;
+        }
+        let (relation, [a, b]) = self.compared(test);
+        self.emit(Op::Choose(relation), vec![Arg::Def(result), Arg::Tied(no), Arg::Use(yes), a, b]);
+        result
+    }
+
+    /// Defines registers for a number of word parameters of the C convention.
+    pub fn parameters(&mut self, count: usize) -> Vec<VReg> {
+        let mut registers: Vec<VReg> = (0..count.min(S::ARGUMENTS)).map(|_| self.scalar()).collect();
+        let fixed = in_arguments::<S>(&registers).map(|(word, register)| Arg::FixedDef(word, register)).collect();
+        self.emit(Op::Parameters, fixed);
+        for i in 0..count.saturating_sub(S::ARGUMENTS) {
+            let address = Address { base: Base::Arguments, index: None, displacement: 4 * i as i32 };
+            registers.push(self.load_word(address, 4, false));
+        }
+        registers
+    }
+}
