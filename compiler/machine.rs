@@ -135,7 +135,7 @@ pub struct Machine {
     pub by_element: bool,
     /// `true` if one instruction shifts each 32-bit lane by a separate count.
     pub shifts_by_lane: bool,
-    /// Words are shifted right and saturated by one instruction.
+    /// `true` if one instruction shifts a word right and saturates it.
     pub clamps: bool,
     /// `true` if separating the even and odd bytes of a vector costs less than a second sum for each output.
     pub splits_bytes: bool,
@@ -357,6 +357,7 @@ const CORTEX_M0PLUS: Machine = Machine {
     fma: false,
     // Bytes are loaded with their signs, and multiplied one by one.
     dot: DotProduct::Signed16,
+    clamps: false,
     ..CORTEX_M4F
 };
 
