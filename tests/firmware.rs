@@ -40,7 +40,9 @@ fn folder() -> TempDir {
         let place = folder.path().join(Path::new(name).file_name().expect("a name"));
         fs::copy(examples.join(name), place).expect("it is copied");
     }
-    fs::copy(support::own("tests/firmware/board.c"), folder.path().join("board.c")).expect("it is copied");
+    for name in ["board.c", "interrupts.c"] {
+        fs::copy(support::own("tests/firmware").join(name), folder.path().join(name)).expect("it is copied");
+    }
     folder
 }
 
@@ -58,7 +60,12 @@ fn done(program: &str, words: &str, folder: &Path) -> String {
 }
 
 fn compile(core: &str, options: &str, folder: &Path) {
-    let model = support::own("examples/digits/digits_int8.tflite");
+    compile_model("digits_int8", core, options, folder);
+}
+
+/// Compiles a model of `examples/digits` as `digits.o`, with its test and its benchmark.
+fn compile_model(model: &str, core: &str, options: &str, folder: &Path) {
+    let model = support::own("examples/digits").join(model).with_extension("tflite");
     let (inputs, expected) = (model.with_extension("inputs.npz"), model.with_extension("expected.npz"));
     let recorded = format!("--inputs {} --expected {}", inputs.display(), expected.display());
     let words = format!("{} -o digits.o --target {core} --emit test=t.c --emit bench=b.c {recorded} {options}", model.display());
@@ -93,6 +100,30 @@ fn tests_pass_on_boards() {
         board.link("t.c", "link.ld", folder.path());
         let said = board.run(folder.path());
         assert!(said.trim_end().ends_with("agree"), "{}: {said}", board.core);
+    }
+}
+
+/// An interrupt that uses the floating-point unit changes no output.
+#[test]
+fn interrupts_change_no_output() {
+    for (board, model) in [(M3, "digits_int8"), (M4F, "digits_int8"), (M4F, "digits_f32"), (M7, "digits_int8"), (M7, "digits_f32")] {
+        let folder = folder();
+        let startup = fs::read_to_string(folder.path().join("startup.S")).expect("start-up code");
+        let ticking = startup.replace(
+            ".rept   14\n        .word   fault\n        .endr",
+            ".rept   13\n        .word   fault\n        .endr\n        .word   tick",
+        );
+        assert_ne!(ticking, startup);
+        fs::write(folder.path().join("startup.S"), ticking).expect("it is written");
+        compile_model(model, board.core, "", folder.path());
+        let Board { options, memory, .. } = board;
+        // The timer counts 25 million times a second, an instruction takes 16 ns.
+        done("arm-none-eabi-gcc", &format!("{options} {C} -DTICKS=200 -c interrupts.c board.c startup.S"), folder.path());
+        done("arm-none-eabi-gcc", &format!("{options} {C} -Dmain=test_main -c t.c"), folder.path());
+        let objects = "startup.o interrupts.o t.o board.o digits.o";
+        done("arm-none-eabi-gcc", &format!("{options} {LINK} -T {memory} -T link.ld {objects} -lgcc -o program.elf"), folder.path());
+        let said = board.run(folder.path());
+        assert!(said.trim_end().ends_with("agree"), "{model} on {}: {said}", board.core);
     }
 }
 
