@@ -184,24 +184,25 @@ impl<'a> SuppressSchedule<'a> {
     fn row(&self, b: &mut KernelBuilder, parts: &Parts, row: Value) {
         let base = b.scale_index(row, self.count as i64, 0);
         let best = self.begin(b, parts, row);
-        let zero = b.index(0);
+        // Only 32 bits are known to hold a number that a loop carries.
+        let zero = b.int(Type::scalar(Lane::I32), 0);
         let found = b.loop_while(&[zero, best[0], best[1]], |b, carried| {
             let highest = b.horizontal(HorizontalOp::Max, carried[1]);
             let none = b.float(Type::scalar(Lane::F32), f64::NEG_INFINITY);
             let is_left = b.compare(CompareOp::Less, none, highest);
             let state = b.if_else(is_left, |b| self.choose(b, parts, base, highest, carried), |_| carried.to_vec());
-            let enough = b.index(self.count as i64);
+            let enough = b.int(Type::scalar(Lane::I32), self.count as i64);
             let wants_more = b.compare(CompareOp::Less, state[0], enough);
             (b.binary(BinaryOp::And, is_left, wants_more), state)
         })[0];
         let end = b.index(self.count as i64);
         let (no_position, no_score) = (b.int(Type::scalar(Lane::I32), 0), b.float(Type::scalar(Lane::F32), 0.0));
-        b.for_values(found, end, 1, |b, i| {
+        let first = b.convert(ConvertOp::SignExtend, found, Lane::I64);
+        b.for_values(first, end, 1, |b, i| {
             let place = b.add(base, i);
             b.store(parts.positions, place, 0, no_position);
             b.store(parts.chosen_scores, place, 0, no_score);
         });
-        let found = b.convert(ConvertOp::Wrap, found, Lane::I32);
         b.store(parts.counts, row, 0, found);
     }
 
@@ -212,7 +213,8 @@ impl<'a> SuppressSchedule<'a> {
         let beyond = b.int(Type::vector(Lane::I32, self.lanes), i64::from(i32::MAX));
         let candidates = b.select(is_best, carried[2], beyond);
         let position = b.horizontal(HorizontalOp::Min, candidates);
-        let place = b.add(base, carried[0]);
+        let place = b.convert(ConvertOp::SignExtend, carried[0], Lane::I64);
+        let place = b.add(base, place);
         b.store(parts.positions, place, 0, position);
         b.store(parts.chosen_scores, place, 0, highest);
         let chosen = b.convert(ConvertOp::SignExtend, position, Lane::I64);
@@ -222,7 +224,8 @@ impl<'a> SuppressSchedule<'a> {
         let zero = b.float(Type::scalar(Lane::F32), 0.0);
         let soft = b.compare(CompareOp::Less, zero, sigma);
         let best = b.if_else(soft, |b| self.suppress(b, parts, chosen, true), |b| self.suppress(b, parts, chosen, false));
-        let found = b.scale_index(carried[0], 1, 1);
+        let one = b.int(Type::scalar(Lane::I32), 1);
+        let found = b.add(carried[0], one);
         vec![found, best[0], best[1]]
     }
 }
