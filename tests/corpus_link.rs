@@ -3,6 +3,7 @@
 mod linked;
 mod support;
 
+use linked::tools::*;
 use linked::{Calls, Linked, Tools, Way, weights_of};
 use modelc::diagnostic::{Diagnostics, Kind};
 use modelc::emit::{TopologyRecord, weights_for};
@@ -24,62 +25,6 @@ use support::harness::{self, Needs};
 
 /// Tolerance as for the interpreter: sums have another order than the reference's.
 const FLOAT_TOLERANCE: f64 = 1e-5;
-
-const HERE: Tools = Tools {
-    target: "x86_64-linux-gnu",
-    compiler: "cc",
-    emulator: None,
-    level: None,
-    processor: None,
-    is_shared: false,
-    word: 8,
-    bare: None,
-};
-/// The oldest processor that has the level, so that later instructions fail there.
-const AARCH64: Tools = Tools {
-    target: "aarch64-linux-gnu",
-    compiler: "aarch64-linux-gnu-gcc",
-    emulator: Some("qemu-aarch64"),
-    level: Some("aarch64"),
-    processor: Some("cortex-a53"),
-    ..HERE
-};
-const AARCH64_DOTPROD: Tools = Tools { level: Some("aarch64+dotprod"), processor: Some("cortex-a76"), ..AARCH64 };
-/// No processor of the emulator has these products and no later extensions, which are switched off.
-const AARCH64_I8MM: Tools = Tools { level: Some("aarch64+i8mm"), processor: Some("max,sve=off,sme=off"), ..AARCH64 };
-/// All levels in an object; the header finds the processor's features.
-const AARCH64_LEVELS: Tools = Tools { level: None, ..AARCH64 };
-const RISCV64: Tools = Tools { target: "riscv64-linux-gnu", compiler: "riscv64-linux-gnu-gcc", emulator: Some("qemu-riscv64"), ..HERE };
-/// Vector registers with twice the length that the level requires.
-const RISCV64_VECTORS: Tools = Tools { level: Some("rv64gcv"), processor: Some("rv64,v=true,vlen=256"), ..RISCV64 };
-
-/// Code for Cortex-M runs on processors of the A profile, which have its instructions, with guard pages as elsewhere.
-const CORTEX_M4F: Tools = Tools {
-    target: "cortex-m4f",
-    compiler: "arm-linux-gnueabihf-gcc",
-    emulator: Some("qemu-arm"),
-    processor: Some("max"),
-    word: 4,
-    ..HERE
-};
-const CORTEX_M3: Tools = Tools { target: "cortex-m3", ..CORTEX_M4F };
-/// Integers of Armv6-M, in instructions that every core of Cortex-M has.
-const CORTEX_M0PLUS: Tools = Tools { target: "cortex-m0plus", ..CORTEX_M4F };
-/// Floats by functions of the object, on a processor without instructions for them.
-const RV32IMC: Tools = Tools {
-    target: "rv32imc",
-    compiler: "riscv64-unknown-elf-gcc",
-    emulator: Some("qemu-riscv32"),
-    processor: Some("rv32,f=false,d=false"),
-    bare: Some(&["-march=rv32imac", "-mabi=ilp32"]),
-    word: 4,
-    ..HERE
-};
-const RV32IMAFC: Tools =
-    Tools { target: "rv32imafc", processor: Some("rv32,d=false"), bare: Some(&["-march=rv32imafc", "-mabi=ilp32f"]), ..RV32IMC };
-
-/// Wine is large, so its tests run only if it is installed.
-const WINDOWS: Tools = Tools { target: "x86_64-w64-mingw32", compiler: "x86_64-w64-mingw32-gcc", emulator: Some("wine"), ..HERE };
 
 /// A sample of each kind, because emulators are slow: dense layers, convolutions, depthwise convolutions; int8 and f32; variables, recurrence,
 /// resizing.

@@ -1,5 +1,9 @@
 //! Objects of models in one C program, which runs them here or under an emulator.
 
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+pub mod tools;
+
 use modelc::emit::{Image, ObjectFiles};
 use modelc::interface::has_shape;
 use modelc::ir::Tensor;
