@@ -76,10 +76,10 @@ fn words(block: &[u8], offset: usize) -> [u32; 2] {
     [word(offset), word(offset + 4)]
 }
 
-#[test]
-fn an_image_for_a_pico_2() {
-    example("firmware-pico2");
-    let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples/firmware-pico2");
+/// Makes an image for a core of Pico 2, and checks its UF2 file.
+fn check_pico_2(example_name: &str, family: u32) {
+    example(example_name);
+    let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("examples").join(example_name);
     let [file, image] = ["program.uf2", "program.bin"].map(|name| std::fs::read(build.join(name)).expect("it is made"));
     let blocks: Vec<&[u8]> = file.chunks(512).collect();
     let mut contents = Vec::new();
@@ -88,7 +88,7 @@ fn an_image_for_a_pico_2() {
         // Flags: the last word names the family of chips.
         assert_eq!(words(block, 8), [0x2000, 0x1000_0000 + 256 * number as u32]);
         assert_eq!(words(block, 16), [256, number as u32]);
-        assert_eq!(words(block, 24), [blocks.len() as u32, 0xe48b_ff59]);
+        assert_eq!(words(block, 24), [blocks.len() as u32, family]);
         assert_eq!(block[508..], 0x0ab1_6f30u32.to_le_bytes());
         contents.extend_from_slice(&block[32..288]);
     }
@@ -96,10 +96,16 @@ fn an_image_for_a_pico_2() {
 }
 
 #[test]
+fn images_for_both_kinds_of_cores_of_a_pico_2() {
+    check_pico_2("firmware-pico2", 0xe48b_ff59);
+    check_pico_2("firmware-pico2-riscv", 0xe48b_ff5a);
+}
+
+#[test]
 fn every_example_has_a_test() {
     let names: Vec<_> = xtask::examples::names().collect();
     let boards = ["aarch64", "riscv64", "rv32imc", "rv32imafc", "cortex-m0", "cortex-m3", "cortex-m4f", "cortex-m7", "cortex-m33"];
     let boards = boards.map(|board| format!("baremetal-{board}"));
-    let others = ["firmware-two-cores", "firmware-wake-word", "firmware-pico2", "baremetal-rv64gcv"].map(String::from);
+    let others = ["firmware-two-cores", "firmware-wake-word", "firmware-pico2", "firmware-pico2-riscv", "baremetal-rv64gcv"].map(String::from);
     assert_eq!(names, [&["c", "decoder", "cmake", "cargo"].map(String::from)[..], &boards, &others].concat());
 }
