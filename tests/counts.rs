@@ -1,5 +1,7 @@
 //! Executed instructions of code for aarch64, Cortex-M and RISC-V, held to the recorded ones: see `cargo xtask count`.
 
+#[path = "counts/page.rs"]
+mod page;
 mod support;
 
 use std::path::Path;
@@ -35,9 +37,12 @@ fn models_execute_as_many_instructions_as_recorded() {
 }
 
 fn main() -> std::process::ExitCode {
-    harness::run(&[(
-        "models_execute_as_many_instructions_as_recorded",
-        Needs::Both(&Needs::Corpus("tflite"), &TOOLS),
-        models_execute_as_many_instructions_as_recorded,
-    )])
+    harness::run(&[
+        (
+            "models_execute_as_many_instructions_as_recorded",
+            Needs::Both(&Needs::Corpus("tflite"), &TOOLS),
+            models_execute_as_many_instructions_as_recorded,
+        ),
+        ("the_page_of_microcontrollers_holds", Needs::Corpus("tflite"), page::the_page_of_microcontrollers_holds),
+    ])
 }

@@ -106,6 +106,7 @@ fn every_example_has_a_test() {
     let names: Vec<_> = xtask::examples::names().collect();
     let boards = ["aarch64", "riscv64", "rv32imc", "rv32imafc", "cortex-m0", "cortex-m3", "cortex-m4f", "cortex-m7", "cortex-m33"];
     let boards = boards.map(|board| format!("baremetal-{board}"));
-    let others = ["firmware-two-cores", "firmware-wake-word", "firmware-pico2", "firmware-pico2-riscv", "baremetal-rv64gcv"].map(String::from);
+    let others =
+        ["firmware-two-cores", "firmware-wake-word", "firmware-pico2", "firmware-pico2-riscv", "baremetal-rv64gcv"].map(String::from);
     assert_eq!(names, [&["c", "decoder", "cmake", "cargo"].map(String::from)[..], &boards, &others].concat());
 }
