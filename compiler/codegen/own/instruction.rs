@@ -12,6 +12,9 @@ pub trait Instruction: Debug {
     /// What is executed after it.
     fn flow(&self) -> Flow;
 
+    /// Tests whether it reads the kernel's arrays on the stack, which its stores change.
+    fn reads_locals(&self) -> bool;
+
     /// Registers that it changes beside its operands.
     fn clobbers(&self) -> PRegSet {
         PRegSet::empty()

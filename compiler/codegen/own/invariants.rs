@@ -37,13 +37,13 @@ pub fn move_numbers<I: Instruction>(function: &mut Function<I>, most: impl Fn(Re
     }
 }
 
-/// Returns the register class of an instruction that only defines one register. `None` for other instructions.
+/// Returns the register class of an instruction that only defines one register, with the same value at any place. `None` for other instructions.
 fn class_of_number(inst: &impl Instruction) -> Option<RegClass> {
     let mut list: Vec<Operand> = vec![];
     inst.operands(&mut list);
     let pure = inst.flow() == Flow::Straight { pure: true };
     match list[..] {
-        [only] if pure && only.kind() == OperandKind::Def => Some(only.class()),
+        [only] if pure && !inst.reads_locals() && only.kind() == OperandKind::Def => Some(only.class()),
         _ => None,
     }
 }

@@ -58,6 +58,10 @@ impl Instruction for Toy {
             _ => Flow::Straight { pure: true },
         }
     }
+
+    fn reads_locals(&self) -> bool {
+        false
+    }
 }
 
 struct ToySet;

@@ -192,4 +192,8 @@ impl Instruction for Inst {
             _ => Flow::Straight { pure: matches!(self.args.first(), Some(Arg::Def(_))) },
         }
     }
+
+    fn reads_locals(&self) -> bool {
+        self.op != Op::LoadAddress && self.args.iter().any(|arg| matches!(arg, Arg::Memory(address) if address.base == Base::Locals))
+    }
 }

@@ -112,6 +112,34 @@ fn failures() {
     check(&cases);
 }
 
+/// Tests a local array that an innermost loop writes and reads at one place: the read stays behind the write.
+#[test]
+fn local_arrays_that_loops_rewrite() {
+    let mut cases = vec![];
+    for lane in [Lane::I8, Lane::I16, Lane::I32, Lane::F32] {
+        let mut b = KernelBuilder::new(format!("rewritten_{lane:?}"));
+        let input = b.buffer("in", BufferKind::Input, lane, 16, lane.bytes());
+        let array = b.buffer("array", BufferKind::Local, lane, 4, 16);
+        let out = b.buffer("out", BufferKind::Output, lane, 16, lane.bytes());
+        b.for_range(0, 16, 4, |b, i| {
+            let zero = b.index(0);
+            for half in [0, 2] {
+                let value = b.load(input, i, half, 2);
+                b.store(array, zero, 2 - half, value);
+            }
+            let turned = b.load(array, zero, 0, 4);
+            let single = b.load_splat(array, zero, 3, 4);
+            let sum = b.add(turned, single);
+            b.store(out, i, 0, sum);
+        });
+        let number = |n: u64| if lane == Lane::F32 { u64::from((n as f32).to_bits()) } else { n };
+        let data: Vec<u64> = (0..16).map(number).collect();
+        let wanted: Vec<u64> = (0..16).map(|i| number((i ^ 2) + (i / 4 * 4 + 1))).collect();
+        cases.push(Case::new(b.finish(), vec![bytes(lane, &data)], bytes(lane, &wanted)));
+    }
+    check(&cases);
+}
+
 /// Tests local arrays of every lane type: written backwards, read forwards, with vectors that overlap several stores.
 #[test]
 fn local_arrays() {

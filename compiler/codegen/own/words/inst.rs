@@ -2,7 +2,7 @@
 
 use super::arg::{Arg, registers_of};
 use crate::codegen::RelocationTarget;
-use crate::codegen::own::{Flow, Instruction};
+use crate::codegen::own::{Base, Flow, Instruction};
 use regalloc2::{Operand, PRegSet};
 use std::fmt::Debug;
 
@@ -97,6 +97,10 @@ impl<O: Operations> Instruction for Inst<O> {
             Op::Parameters | Op::Call(_) => Flow::Straight { pure: false },
             _ => Flow::Straight { pure: O::is_pure(self) },
         }
+    }
+
+    fn reads_locals(&self) -> bool {
+        self.op != Op::LoadAddress && self.args.iter().any(|arg| matches!(arg, Arg::Memory(address) if address.base == Base::Locals))
     }
 
     /// Registers that the called function may change, but the result.
