@@ -3,10 +3,78 @@
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::kernel::BufferKind;
-use crate::program::{ALIGNMENT, Address, Call, Division, Method, Parallel, Program, Step, Tasks, Visit, calls_of_sides, externals, walk};
+use crate::program::{
+    ALIGNMENT, Address, Call, Crossing, Division, Method, Parallel, Program, Step, Tasks, Visit, calls_of_sides, externals, walk,
+};
+use std::fmt;
 
 /// Maximum nesting depth of steps.
 const DEEPEST: usize = 200;
+
+/// A mistake in the steps of a method.
+#[derive(Debug, thiserror::Error)]
+enum StepFault {
+    /// A region of a program for the host alone.
+    #[error("a region of a program without a device")]
+    NoDevice,
+    /// A region beyond the table.
+    #[error("region {0} does not exist")]
+    NoRegion(usize),
+    /// Data that crosses in a region outside of host memory.
+    #[error("what crosses in region {region} is not where it should be: {crossing:?}")]
+    Crossing { region: usize, crossing: Crossing },
+    /// Parallel calls with ranges of other numbers.
+    #[error("calls together are not of {rounds} rounds in {most} parts")]
+    Ranges { rounds: u64, most: u32 },
+    /// Parallel lists that are empty, or have divided calls.
+    #[error("calls are not lists of whole calls: {0:?}")]
+    Lists(Tasks),
+    /// A call of a kernel beyond the table.
+    #[error("kernel {0} does not exist")]
+    NoKernel(usize),
+    /// A call with other numbers of arguments than its kernel.
+    #[error("kernel {kernel} takes {expected} pointers and numbers, and is given {found}")]
+    Arguments { kernel: String, expected: Counts, found: Counts },
+    /// Slices without cells, or with wrong strides.
+    #[error("the slices of kernel {kernel} are not sound")]
+    Slices { kernel: String },
+    /// An argument that does not fit its buffer.
+    #[error("buffer {buffer} of kernel {kernel} at {address:?} {fault}")]
+    Buffer { buffer: String, kernel: String, address: Address, fault: BufferFault },
+}
+
+/// The numbers of a kernel's arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Counts {
+    pointers: usize,
+    integers: usize,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.pointers, self.integers)
+    }
+}
+
+/// A mistake in an argument of a kernel.
+#[derive(Debug, thiserror::Error)]
+enum BufferFault {
+    /// An address outside of all memory.
+    #[error("is nowhere")]
+    Nowhere,
+    /// A length beyond all numbers.
+    #[error("is too large")]
+    TooLarge,
+    /// A memory block that is too short.
+    #[error("has {room} bytes of {bytes}")]
+    Room { room: u64, bytes: u64 },
+    /// An address that is less aligned than the kernel relies on.
+    #[error("is aligned to {known} bytes, not to {needed}")]
+    Alignment { known: u64, needed: u32 },
+    /// Read-only memory that the kernel writes.
+    #[error("is written, and must not be")]
+    Written,
+}
 
 /// Checks a lowered program.
 ///
@@ -30,8 +98,8 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
 fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
     check_extents(program, method)?;
     check_conditions(program, method)?;
-    check_regions(program, method).map_err(bug)?;
-    check_parallel(method).map_err(bug)?;
+    check_regions(program, method).map_err(|fault| bug(fault.to_string()))?;
+    check_parallel(method).map_err(|fault| bug(fault.to_string()))?;
     for external in externals(&method.steps) {
         for (tensor, written) in external.inputs.iter().map(|t| (t, false)).chain(external.outputs.iter().map(|t| (t, true))) {
             let fits = room(program, method, tensor.address).is_some_and(|(room, _)| room >= tensor.bytes);
@@ -45,8 +113,8 @@ fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
         }
     }
     for (call, is_in_region) in calls_of_sides(&method.steps) {
-        check_call(program, method, call, is_in_region).map_err(|what| {
-            let diagnostic = bug(what);
+        check_call(program, method, call, is_in_region).map_err(|fault| {
+            let diagnostic = bug(fault.to_string());
             match call.origin.operators.first() {
                 Some((index, name)) => diagnostic.at_operator(*index, name),
                 None => diagnostic,
@@ -101,15 +169,15 @@ fn check_conditions(program: &Program, method: &Method) -> Result<(), Diagnostic
 }
 
 /// Checks that all data that crosses between host and device lies inside host memory.
-fn check_regions(program: &Program, method: &Method) -> Result<(), String> {
+fn check_regions(program: &Program, method: &Method) -> Result<(), StepFault> {
     for visit in walk(&method.steps) {
         let Visit::Region(number) = visit else { continue };
-        let device = program.device.as_ref().ok_or("a region of a program without a device")?;
-        let region = device.regions.get(number).ok_or_else(|| format!("region {number} does not exist"))?;
+        let device = program.device.as_ref().ok_or(StepFault::NoDevice)?;
+        let region = device.regions.get(number).ok_or(StepFault::NoRegion(number))?;
         for (crossing, is_written) in region.enter.iter().map(|c| (c, false)).chain(region.leave.iter().map(|c| (c, true))) {
             let fits = room(program, method, crossing.host).is_some_and(|(room, _)| room >= crossing.bytes);
             if !fits || (is_written && matches!(crossing.host, Address::Constant(..) | Address::Input(..))) {
-                return Err(format!("what crosses in region {number} is not where it should be: {crossing:?}"));
+                return Err(StepFault::Crossing { region: number, crossing: *crossing });
             }
         }
     }
@@ -117,7 +185,7 @@ fn check_regions(program: &Program, method: &Method) -> Result<(), String> {
 }
 
 /// Checks the calls that tasks divide.
-fn check_parallel(method: &Method) -> Result<(), String> {
+fn check_parallel(method: &Method) -> Result<(), StepFault> {
     for visit in walk(&method.steps) {
         let Visit::Parallel(run) = visit else { continue };
         match run.tasks {
@@ -129,7 +197,7 @@ fn check_parallel(method: &Method) -> Result<(), String> {
 }
 
 /// Checks that all calls have ranges, and that the number of rounds divides theirs.
-fn check_ranges(run: &Parallel, rounds: u64, most: u32) -> Result<(), String> {
+fn check_ranges(run: &Parallel, rounds: u64, most: u32) -> Result<(), StepFault> {
     let fits = |step: &Step| {
         let Step::Call(call) = step else { return false };
         let Division::Ranges(ranges) = &call.division else { return false };
@@ -137,26 +205,26 @@ fn check_ranges(run: &Parallel, rounds: u64, most: u32) -> Result<(), String> {
     };
     match run.calls.iter().all(fits) {
         true => Ok(()),
-        false => Err(format!("calls together are not of {rounds} rounds in {most} parts")),
+        false => Err(StepFault::Ranges { rounds, most }),
     }
 }
 
 /// Checks that lists consist of whole kernel calls, and that none is empty.
-fn check_lists(run: &Parallel) -> Result<(), String> {
+fn check_lists(run: &Parallel) -> Result<(), StepFault> {
     let is_whole = |step: &Step| matches!(step, Step::Call(call) if call.division.blocks().is_none() && call.division.divided().is_none());
     let all: usize = run.lists().map(<[_]>::len).sum();
     match run.calls.iter().all(is_whole) && all == run.calls.len() && !run.lists().any(<[_]>::is_empty) {
         true => Ok(()),
-        false => Err(format!("calls are not lists of whole calls: {:?}", run.tasks)),
+        false => Err(StepFault::Lists(run.tasks.clone())),
     }
 }
 
-fn check_call(program: &Program, method: &Method, call: &Call, is_in_region: bool) -> Result<(), String> {
-    let kernel = program.kernels.get(call.kernel).ok_or_else(|| format!("kernel {} does not exist", call.kernel))?;
-    let expected = (kernel.pointer_params().count(), kernel.integers);
-    let found = (call.arguments.len(), call.division.integers().len());
+fn check_call(program: &Program, method: &Method, call: &Call, is_in_region: bool) -> Result<(), StepFault> {
+    let kernel = program.kernels.get(call.kernel).ok_or(StepFault::NoKernel(call.kernel))?;
+    let expected = Counts { pointers: kernel.pointer_params().count(), integers: kernel.integers };
+    let found = Counts { pointers: call.arguments.len(), integers: call.division.integers().len() };
     if expected != found {
-        return Err(format!("kernel {} takes {expected:?} pointers and numbers, and is given {found:?}", kernel.name));
+        return Err(StepFault::Arguments { kernel: kernel.name.clone(), expected, found });
     }
     let blocks = call.division.blocks();
     let sound = blocks.is_none_or(|blocks| {
@@ -164,23 +232,23 @@ fn check_call(program: &Program, method: &Method, call: &Call, is_in_region: boo
         cells && blocks.strides.len() == call.arguments.len() && blocks.block > 0 && blocks.after != Some(0)
     });
     if !sound {
-        return Err(format!("the slices of kernel {} are not sound", kernel.name));
+        return Err(StepFault::Slices { kernel: kernel.name.clone() });
     }
     for (i, ((_, buffer), &address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
         let (stride, last) = blocks.map_or((0, 0), |blocks| (blocks.strides[i], blocks.most.saturating_sub(blocks.block)));
-        let place = || format!("buffer {} of kernel {} at {address:?}", buffer.name, kernel.name);
+        let wrong = |fault| StepFault::Buffer { buffer: buffer.name.clone(), kernel: kernel.name.clone(), address, fault };
         let of_device = if is_in_region { room_on_device(program, address) } else { None };
-        let (room, alignment) = of_device.or_else(|| room(program, method, address)).ok_or_else(|| format!("{} is nowhere", place()))?;
-        let bytes = buffer.elements.checked_mul(u64::from(buffer.lane.bytes())).ok_or_else(|| format!("{} is too large", place()))?;
+        let (room, alignment) = of_device.or_else(|| room(program, method, address)).ok_or_else(|| wrong(BufferFault::Nowhere))?;
+        let bytes = buffer.elements.checked_mul(u64::from(buffer.lane.bytes())).ok_or_else(|| wrong(BufferFault::TooLarge))?;
         if stride.checked_mul(last).and_then(|distance| distance.checked_add(bytes)).is_none_or(|bytes| bytes > room) {
-            return Err(format!("{} has {room} bytes of {bytes}", place()));
+            return Err(wrong(BufferFault::Room { room, bytes }));
         }
         if u64::from(buffer.alignment) > alignment || !stride.is_multiple_of(u64::from(buffer.alignment).max(1)) {
-            return Err(format!("{} is aligned to {alignment} bytes, not to {}", place(), buffer.alignment));
+            return Err(wrong(BufferFault::Alignment { known: alignment, needed: buffer.alignment }));
         }
         let constant = matches!(address, Address::Constant(..) | Address::Input(..));
         if constant && buffer.kind != BufferKind::Input {
-            return Err(format!("{} is written, and must not be", place()));
+            return Err(wrong(BufferFault::Written));
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Errors of code generation.
 
 use super::driver::language;
+use super::own::AssemblyError;
 use crate::diagnostic::{Code, codes};
 use crate::kernel::verify::VerifyError;
 
@@ -16,6 +17,14 @@ pub enum CodegenError {
     /// A function of the driver that breaks a rule of its language.
     #[error("a function of the driver: {0}")]
     Driver(language::Rule),
+    /// A function for which our own back ends have no machine code: a mistake of a lowering.
+    #[error("{function}: {error}")]
+    Assembly {
+        /// The function: a kernel, one of the driver, or one that kernels call.
+        function: String,
+        /// The mistake.
+        error: Box<AssemblyError>,
+    },
     /// A mistake of a back end: a lowering that fails, or invalid machine code.
     #[error("{0}")]
     Bug(String),
@@ -28,8 +37,13 @@ impl CodegenError {
             Self::Unsupported(_) => codes::NO_MACHINE_CODE,
             Self::Kernel(_) => codes::KERNEL_RULE,
             Self::Driver(_) => codes::DRIVER_RULE,
-            Self::Bug(_) => codes::CODE_GENERATION,
+            Self::Assembly { .. } | Self::Bug(_) => codes::CODE_GENERATION,
         }
+    }
+
+    /// Returns the error of a function that our own back ends cannot assemble.
+    pub fn assembly(function: impl Into<String>, error: AssemblyError) -> Self {
+        Self::Assembly { function: function.into(), error: Box::new(error) }
     }
 }
 

@@ -44,7 +44,7 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     load_again(&mut function);
     couple(&mut function);
     move_numbers(&mut function, most_in_loop);
-    assemble(&Arm64::new(machine), &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
+    assemble(&Arm64::new(machine), &function).map_err(|error| CodegenError::assembly(format!("kernel {}", kernel.name), error))
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.

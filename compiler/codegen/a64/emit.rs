@@ -8,7 +8,7 @@ use super::number::modified;
 use super::registers::{FRAME, GENERAL, SP};
 use super::rows::Row;
 use super::rows::Size;
-use crate::codegen::own::{Address, Base};
+use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 
@@ -22,13 +22,13 @@ pub(super) struct Emitter<'a> {
 
 impl Emitter<'_> {
     /// Writes an instruction. `at` has its registers in the order of its operands.
-    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         match inst.op {
             Op::Row(row, size) => self.row(row, size, inst, at)?,
             Op::Parameters => {}
             Op::Constant(number) => self.code.constant(general(at, 0)?, number),
             Op::Pattern(bits) => {
-                let word = modified(bits).ok_or("a vector that no instruction makes")?;
+                let word = modified(bits).ok_or(NumberError::Vector)?;
                 self.code.word(word | vector(at, 0)?);
             }
             Op::LoadAddress => self.address(inst, at)?,
@@ -55,7 +55,9 @@ impl Emitter<'_> {
                 compare(&inst.args, at, self.code)?;
                 self.choose(flags, [general(at, 0)?, general(at, 1)?, general(at, 2)?]);
             }
-            Op::Jump | Op::CompareBranch(_) | Op::TestBranch | Op::Return(_) => return Err(format!("{:?} inside a block", inst.op)),
+            Op::Jump | Op::CompareBranch(_) | Op::TestBranch | Op::Return(_) => {
+                return Err(AssemblyError::misplaced(inst.op, Position::Inside));
+            }
         }
         Ok(())
     }
@@ -65,7 +67,7 @@ impl Emitter<'_> {
         self.code.word(0x9A80_0000 | u32::from(no) << 16 | (flags as u32) << 12 | u32::from(yes) << 5 | u32::from(to));
     }
 
-    fn row(&mut self, row: &Row, size: Size, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    fn row(&mut self, row: &Row, size: Size, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let mut registers = at.iter();
         let mut operands = SmallVec::<[Operand; 4]>::new();
         let mut tied = false;
@@ -74,23 +76,23 @@ impl Emitter<'_> {
                 operands.push(Operand::Number(*number));
                 continue;
             }
-            let register = registers.next().ok_or("an operand without a register")?;
+            let register = registers.next().ok_or(Missing::Register)?;
             match arg {
                 Arg::Tied(_) => tied = true,
                 Arg::Def(_) | Arg::Use(_) => operands.push(operand(*register)),
-                other => return Err(format!("{other:?} of {}", row.name)),
+                other => return Err(AssemblyError::row(row.name, RowFault::Argument(format!("{other:?}")))),
             }
         }
         if tied != row.reads_result {
-            return Err(format!("{} with or without what its result holds before", row.name));
+            return Err(AssemblyError::row(row.name, RowFault::ReadsResult));
         }
         self.code.word(encode(row, size, &operands)?);
         Ok(())
     }
 
     /// Returns the place of an address. Its registers follow a definition, and precede a stored value.
-    fn place(&self, address: &Address, mut registers: impl Iterator<Item = u8>) -> Result<Place, String> {
-        let mut next = || registers.next().ok_or("an address without registers");
+    fn place(&self, address: &Address, mut registers: impl Iterator<Item = u8>) -> Result<Place, AssemblyError> {
+        let mut next = || registers.next().ok_or(Missing::AddressRegisters);
         let (base, offset) = match address.base {
             Base::Register(_) => (next()?, 0),
             Base::Locals => (SP, self.frame.slot_bytes as i32),
@@ -99,27 +101,27 @@ impl Emitter<'_> {
             Base::Pool => return Ok(Place::Pool(address.displacement as u32)),
         };
         match address.index {
-            Some(_) if address.displacement + offset != 0 => Err("an index and a displacement".into()),
+            Some(_) if address.displacement + offset != 0 => Err(AddressError::IndexAndDisplacement.into()),
             Some((_, shift)) => Ok(Place::Indexed(base, next()?, shift)),
             None => Ok(Place::Near(base, address.displacement + offset)),
         }
     }
 
-    fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<Place, String> {
+    fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<Place, AssemblyError> {
         let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_))).count();
         let Some(Arg::Memory(address)) = inst.args.iter().find(|arg| matches!(arg, Arg::Memory(_))) else {
-            return Err("no memory operand".into());
+            return Err(Missing::Memory.into());
         };
         self.place(address, at.iter().skip(skipped).map(|register| register.hw_enc() as u8))
     }
 
-    fn moved(&mut self, inst: &Inst, at: &[PReg], moved: Moved) -> Result<(), String> {
+    fn moved(&mut self, inst: &Inst, at: &[PReg], moved: Moved) -> Result<(), AssemblyError> {
         let place = self.memory(inst, at)?;
         let register = if moved.store { at.last() } else { at.first() };
-        access(moved, register.ok_or("nothing to load or store")?.hw_enc() as u8, place, self.code)
+        access(moved, register.ok_or(Missing::Moved)?.hw_enc() as u8, place, self.code)
     }
 
-    fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let to = general(at, 0)?;
         match self.memory(inst, at)? {
             Place::Near(base, displacement) => self.code.add_number(to, base, displacement.into()),
@@ -128,7 +130,7 @@ impl Emitter<'_> {
                 self.code.word(word | u32::from(to));
                 Ok(())
             }
-            Place::Pool(_) => Err("the address of a constant".into()),
+            Place::Pool(_) => Err(AddressError::OfConstant.into()),
         }
     }
 }
@@ -140,10 +142,10 @@ fn operand(register: PReg) -> Operand {
 }
 
 /// Compares the last two operands; the second is a register or a constant.
-pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), String> {
+pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), AssemblyError> {
     let last = at.len().saturating_sub(1);
     if let Some(&Arg::Number(number)) = args.last() {
-        let magnitude = u32::try_from(number.unsigned_abs()).ok().filter(|&n| n < 1 << 12).ok_or("a comparison with a large number")?;
+        let magnitude = u32::try_from(number.unsigned_abs()).ok().filter(|&n| n < 1 << 12).ok_or(NumberError::LargeCompared)?;
         let word = if number < 0 { 0xB100_001F } else { 0xF100_001F };
         code.word(word | magnitude << 10 | u32::from(general(at, last)?) << 5);
         return Ok(());
@@ -154,12 +156,16 @@ pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result
 }
 
 /// Returns the number of a general-purpose register.
-pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, String> {
-    let register = at.get(i).ok_or("an operand without a register")?;
-    if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err("a vector register where a number is wanted".into()) }
+pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
+    let register = at.get(i).ok_or(Missing::Register)?;
+    if register.class() == GENERAL {
+        Ok(register.hw_enc() as u8)
+    } else {
+        Err(AssemblyError::Class { found: "vector register", wanted: "number" })
+    }
 }
 
-fn vector(at: &[PReg], i: usize) -> Result<u32, String> {
-    let register = at.get(i).ok_or("an operand without a register")?;
-    if register.class() == GENERAL { Err("a number where a vector is wanted".into()) } else { Ok(register.hw_enc() as u32) }
+fn vector(at: &[PReg], i: usize) -> Result<u32, AssemblyError> {
+    let register = at.get(i).ok_or(Missing::Register)?;
+    if register.class() == GENERAL { Err(AssemblyError::Class { found: "number", wanted: "vector" }) } else { Ok(register.hw_enc() as u32) }
 }

@@ -2,7 +2,7 @@
 
 use super::rows::{Number, Row, Size, Sized, Slot};
 pub(super) use crate::codegen::arm::Flags;
-use crate::codegen::own::Buffer;
+use crate::codegen::own::{AddressError, AssemblyError, Buffer, NumberError, RowFault};
 
 /// The code under construction. Constants are loaded by their distance from the instruction.
 pub(super) type Assembler = Buffer<()>;
@@ -22,12 +22,12 @@ pub(super) enum Operand {
 ///
 /// # Errors
 /// A sentence if the operands do not fit the row.
-pub(super) fn encode(row: &Row, size: Size, operands: &[Operand]) -> Result<u32, String> {
+pub(super) fn encode(row: &Row, size: Size, operands: &[Operand]) -> Result<u32, AssemblyError> {
     if !row.has(size) {
-        return Err(format!("{} with lanes of {size:?}", row.name));
+        return Err(AssemblyError::row(row.name, RowFault::Lanes(format!("{size:?}"))));
     }
     if operands.len() != row.slots.len() {
-        return Err(format!("{} with {} operands", row.name, operands.len()));
+        return Err(AssemblyError::row(row.name, RowFault::Count(operands.len())));
     }
     let mut word = row.word | lanes(row.sized, size);
     if row.sized == Sized::Numbered && !row.slots.iter().any(|slot| matches!(slot, Slot::Number(_))) {
@@ -40,8 +40,10 @@ pub(super) fn encode(row: &Row, size: Size, operands: &[Operand]) -> Result<u32,
     for (slot, operand) in row.slots.iter().zip(operands) {
         word |= match (*slot, *operand) {
             (Slot::Vector(field), Operand::Vector(n)) | (Slot::General(field), Operand::General(n)) => u32::from(n) << field as u32,
-            (Slot::Number(kind), Operand::Number(n)) => number(kind, size, n).ok_or_else(|| format!("{} with the number {n}", row.name))?,
-            _ => return Err(format!("{operand:?} is no operand of {}", row.name)),
+            (Slot::Number(kind), Operand::Number(n)) => {
+                number(kind, size, n).ok_or_else(|| AssemblyError::row(row.name, RowFault::Number(n)))?
+            }
+            _ => return Err(AssemblyError::row(row.name, RowFault::Operand(format!("{operand:?}")))),
         };
     }
     Ok(word)
@@ -124,7 +126,7 @@ pub(super) fn reaches(bytes: u32, displacement: i64) -> bool {
 ///
 /// # Errors
 /// A sentence if there is no such instruction.
-pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assembler) -> Result<(), String> {
+pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assembler) -> Result<(), AssemblyError> {
     let word = moved.word() | u32::from(register);
     let scaled = |displacement: i32| {
         let units = u32::try_from(displacement).ok().filter(|displacement| displacement.is_multiple_of(moved.bytes))? / moved.bytes;
@@ -141,7 +143,7 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
             0x3820_6800 | word | u32::from(index) << 16 | u32::from(shift > 0) << 12 | u32::from(base) << 5
         }
         Place::Pool(offset) => return load_constant(moved, register, offset, code),
-        _ => return Err(format!("{moved:?} at {place:?}")),
+        _ => return Err(AssemblyError::access(moved, place)),
     };
     code.word(word);
     Ok(())
@@ -151,7 +153,7 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
 ///
 /// # Errors
 /// A sentence if there is no such instruction.
-pub(super) fn access_pair([first, second]: [u32; 2], place: Place, store: bool, code: &mut Assembler) -> Result<(), String> {
+pub(super) fn access_pair([first, second]: [u32; 2], place: Place, store: bool, code: &mut Assembler) -> Result<(), AssemblyError> {
     let opcode = if store { 0xAD00_0000 } else { 0xAD40_0000 };
     match place {
         Place::Near(base, displacement) if displacement % 16 == 0 && (-1024..1024).contains(&displacement) => {
@@ -159,16 +161,16 @@ pub(super) fn access_pair([first, second]: [u32; 2], place: Place, store: bool, 
             code.word(opcode | field << 15 | second << 10 | u32::from(base) << 5 | first);
             Ok(())
         }
-        _ => Err(format!("two registers at {place:?}")),
+        _ => Err(AssemblyError::Access { what: "two registers".into(), place: format!("{place:?}") }),
     }
 }
 
-fn load_constant(moved: Moved, register: u8, offset: u32, code: &mut Assembler) -> Result<(), String> {
+fn load_constant(moved: Moved, register: u8, offset: u32, code: &mut Assembler) -> Result<(), AssemblyError> {
     let word = match moved {
         Moved { vector: true, bytes: 4, store: false, .. } => 0x1C00_0000,
         Moved { vector: true, bytes: 8, store: false, .. } => 0x5C00_0000,
         Moved { vector: true, bytes: 16, store: false, .. } => 0x9C00_0000,
-        _ => return Err(format!("{moved:?} among the constants")),
+        _ => return Err(AddressError::AmongConstants(format!("{moved:?}")).into()),
     };
     code.name_constant(code.bytes.len(), (), offset);
     code.word(word | u32::from(register));
@@ -197,9 +199,9 @@ impl Assembler {
     }
 
     /// Adds a constant below 2²⁴ to a register; 31 is the stack pointer.
-    pub(super) fn add_number(&mut self, to: u8, from: u8, number: i64) -> Result<(), String> {
+    pub(super) fn add_number(&mut self, to: u8, from: u8, number: i64) -> Result<(), AssemblyError> {
         let (near, far) = if number < 0 { (0xD100_0000, 0xD140_0000u32) } else { (0x9100_0000, 0x9140_0000u32) };
-        let magnitude = u32::try_from(number.unsigned_abs()).ok().filter(|&n| n < 1 << 24).ok_or("a sum of more than 24 bits")?;
+        let magnitude = u32::try_from(number.unsigned_abs()).ok().filter(|&n| n < 1 << 24).ok_or(NumberError::Sum)?;
         let (low, high) = (magnitude & 0xFFF, magnitude >> 12);
         if high > 0 {
             self.word(far | high << 10 | u32::from(from) << 5 | u32::from(to));

@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::registers::{GENERAL, SAVED, SAVED_VECTORS, SP, VECTOR, VOLATILE};
 use super::rows::Feature;
-use crate::codegen::own::{InstructionSet, Need, Reach};
+use crate::codegen::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
 use crate::machine::Machine;
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 
@@ -55,8 +55,8 @@ impl Arm64 {
         });
     }
 
-    fn spill(register: PReg, slot: Allocation, store: bool, code: &mut Assembler) -> Result<(), String> {
-        let slot = slot.as_stack().ok_or("a spill to no slot")?;
+    fn spill(register: PReg, slot: Allocation, store: bool, code: &mut Assembler) -> Result<(), AssemblyError> {
+        let slot = slot.as_stack().ok_or(Missing::Slot)?;
         let vector = register.class() == VECTOR;
         let moved = Moved { vector, bytes: if vector { 16 } else { 8 }, store, signed: false };
         access(moved, register.hw_enc() as u8, Place::Near(SP, 8 * slot.index() as i32), code)
@@ -98,46 +98,46 @@ impl InstructionSet for Arm64 {
         frame.stack_bytes()
     }
 
-    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         frame.enter(code);
         Ok(())
     }
 
-    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         if let Op::Row(row, _) = inst.op
             && !self.has(row.feature)
         {
-            return Err(format!("{}, which this level does not have", row.name));
+            return Err(AssemblyError::OtherLevel { what: row.name.into() });
         }
         Emitter { frame, code }.inst(inst, at)
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, _: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn transfer(&self, from: Allocation, to: Allocation, _: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         match (from.as_reg(), to.as_reg()) {
             (Some(from), Some(to)) => Self::copy(from, to, code),
             (Some(from), None) => Self::spill(from, to, true, code)?,
             (None, Some(to)) => Self::spill(to, from, false, code)?,
-            (None, None) => return Err("a move from memory to memory".into()),
+            (None, None) => return Err(AssemblyError::MemoryToMemory),
         }
         Ok(())
     }
 
-    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
-        let Op::Return(status) = inst.op else { return Err(format!("{:?} returns", inst.op)) };
+    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+        let Op::Return(status) = inst.op else { return Err(AssemblyError::misplaced(inst.op, Position::Return)) };
         code.constant(0, i64::from(status as u32));
         frame.leave(code);
         code.word(0xD65F_03C0);
         Ok(())
     }
 
-    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Condition, String> {
+    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Condition, AssemblyError> {
         match inst.op {
             Op::TestBranch => Ok(Condition::Zero(general(at, 0)?, false)),
             Op::CompareBranch(flags) => {
                 compare(&inst.args, at, code)?;
                 Ok(Condition::Flags(flags))
             }
-            other => Err(format!("{other:?} branches")),
+            other => Err(AssemblyError::misplaced(other, Position::Branch)),
         }
     }
 
@@ -182,9 +182,9 @@ impl InstructionSet for Arm64 {
         (0..bytes / 4).for_each(|_| code.word(0xD420_0000));
     }
 
-    fn refer(&self, (): (), distance: i64, field: &mut [u8]) -> Result<(), String> {
+    fn refer(&self, (): (), distance: i64, field: &mut [u8]) -> Result<(), AssemblyError> {
         if !(-MEBIBYTE..MEBIBYTE).contains(&distance) || distance % 4 != 0 {
-            return Err(format!("a constant {distance} bytes away"));
+            return Err(AssemblyError::ConstantTooFar { distance });
         }
         let mut word = [0; 4];
         word.copy_from_slice(&field[..4]);

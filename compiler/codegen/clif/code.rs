@@ -18,11 +18,31 @@ pub const EXTERNALS: u32 = 2;
 /// Bytes of the return address and the saved frame pointer, which Cranelift's frame size omits. All instruction sets here save at most two words.
 const FRAME_HEAD: u32 = 16;
 
+/// The reason why a function has no self-contained code.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CodeError {
+    /// A function that Cranelift refuses, in its own words.
+    #[error("{0}")]
+    Refused(String),
+    /// A compilation without a result.
+    #[error("no code came out")]
+    Nothing,
+    /// A relocation that objects do not have.
+    #[error("the code has a relocation {0:?}")]
+    Relocation(Reloc),
+    /// A name outside of the three namespaces.
+    #[error("an external name of namespace {0}")]
+    Namespace(u32),
+    /// A call of a run-time library. It would be an undefined symbol in an object.
+    #[error("the code wants {0:?} from a run-time library")]
+    Library(ExternalName),
+}
+
 /// Compiles a function.
 ///
 /// # Errors
-/// Cranelift's sentence if it cannot compile the function. A sentence if the code needs a run-time library, or an absolute address.
-pub fn compile(function: ir::Function, isa: &dyn TargetIsa) -> Result<Code, String> {
+/// [`CodeError::Refused`] if Cranelift cannot compile the function. Other errors if the code needs a run-time library, or an absolute address.
+pub fn compile(function: ir::Function, isa: &dyn TargetIsa) -> Result<Code, CodeError> {
     let mut context = Context::for_function(function);
     let unnamed = Unnamed::compile(&mut context, isa)?;
     unnamed.named(&context.func)
@@ -44,7 +64,7 @@ impl Known {
     ///
     /// # Errors
     /// The errors of [`compile`].
-    pub fn compile(&self, function: ir::Function, isa: &dyn TargetIsa) -> Result<Code, String> {
+    pub fn compile(&self, function: ir::Function, isa: &dyn TargetIsa) -> Result<Code, CodeError> {
         let find = |list: &[(FunctionStencil, Arc<Unnamed>)]| {
             list.iter().find(|(stencil, _)| *stencil == function.stencil).map(|(_, unnamed)| unnamed.clone())
         };
@@ -68,9 +88,9 @@ struct Unnamed {
 }
 
 impl Unnamed {
-    fn compile(context: &mut Context, isa: &dyn TargetIsa) -> Result<Self, String> {
-        context.compile(isa, &mut ControlPlane::default()).map_err(|error| error.inner.to_string())?;
-        let compiled = context.take_compiled_code().ok_or("no code came out")?;
+    fn compile(context: &mut Context, isa: &dyn TargetIsa) -> Result<Self, CodeError> {
+        context.compile(isa, &mut ControlPlane::default()).map_err(|error| CodeError::Refused(error.inner.to_string()))?;
+        let compiled = context.take_compiled_code().ok_or(CodeError::Nothing)?;
         let buffer = &compiled.buffer;
         let frame = buffer.frame_layout().map_or(0, |layout| layout.frame_to_fp_offset);
         Ok(Self {
@@ -82,25 +102,25 @@ impl Unnamed {
     }
 
     /// Makes the code of a function, with the function's own references.
-    fn named(&self, function: &ir::Function) -> Result<Code, String> {
+    fn named(&self, function: &ir::Function) -> Result<Code, CodeError> {
         let relocation = |reloc: &FinalizedMachReloc| {
             let target = match &reloc.target {
                 FinalizedRelocTarget::ExternalName(name) => external(name, function)?,
                 FinalizedRelocTarget::Func(offset) => RelocationTarget::Here(*offset),
             };
-            let kind = relocation_kind(reloc.kind).ok_or_else(|| format!("the code has a relocation {:?}", reloc.kind))?;
+            let kind = relocation_kind(reloc.kind).ok_or(CodeError::Relocation(reloc.kind))?;
             Ok(Relocation { offset: reloc.offset, kind, target, addend: reloc.addend })
         };
         Ok(Code {
             bytes: self.bytes.clone(),
             alignment: self.alignment,
-            relocations: self.relocations.iter().map(relocation).collect::<Result<_, String>>()?,
+            relocations: self.relocations.iter().map(relocation).collect::<Result<_, CodeError>>()?,
             stack_bytes: self.stack_bytes,
         })
     }
 }
 
-fn external(name: &ExternalName, function: &ir::Function) -> Result<RelocationTarget, String> {
+fn external(name: &ExternalName, function: &ir::Function) -> Result<RelocationTarget, CodeError> {
     match name {
         ExternalName::User(reference) => {
             let name = &function.params.user_named_funcs()[*reference];
@@ -108,11 +128,10 @@ fn external(name: &ExternalName, function: &ir::Function) -> Result<RelocationTa
                 FUNCTIONS => Ok(RelocationTarget::Function(name.index)),
                 DATA => Ok(RelocationTarget::Data(name.index)),
                 EXTERNALS => Ok(RelocationTarget::External(name.index)),
-                other => Err(format!("an external name of namespace {other}")),
+                other => Err(CodeError::Namespace(other)),
             }
         }
-        // Objects are self-contained: a call into libc or libm would be an undefined symbol.
-        other => Err(format!("the code wants {other:?} from a run-time library")),
+        other => Err(CodeError::Library(other.clone())),
     }
 }
 

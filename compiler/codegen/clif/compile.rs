@@ -24,7 +24,7 @@ pub fn compile_kernel(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -
     verify(kernel)?;
     let function = lower(kernel, isa, machine)?;
     let rounds = machine.isa() == Some(Isa::Riscv64) && uses(&function, Opcode::SqmulRoundSat);
-    let mut code = code::compile(function, isa).map_err(bug)?;
+    let mut code = code::compile(function, isa).map_err(|error| bug(error.to_string()))?;
     if rounds {
         code = riscv64::round_half_up(code);
     }

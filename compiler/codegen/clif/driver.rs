@@ -22,7 +22,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 /// [`CodegenError::Driver`] if the function breaks a rule of its language. [`CodegenError::Bug`] if it would need an external symbol.
 pub fn compile_driver(function: &Function, isa: &dyn TargetIsa, known: &Known) -> Result<Code, CodegenError> {
     verify(function, Layout { pointer: u64::from(isa.pointer_bytes()) }).map_err(CodegenError::Driver)?;
-    known.compile(lower(function, isa), isa).map_err(CodegenError::Bug)
+    known.compile(lower(function, isa), isa).map_err(|error| CodegenError::Bug(error.to_string()))
 }
 
 /// Lowers a verified function to Cranelift's language.

@@ -1,5 +1,6 @@
 //! Register allocation, by the `regalloc2` crate. No register is reserved for moves, so a loop may use all registers.
 
+use super::error::AssemblyError;
 use super::function::Function;
 use super::instruction::{Flow, Instruction, InstructionSet};
 use regalloc2::{Block, Ctx, InstRange, MachineEnv, Operand, Output, PRegSet, RegClass, RegallocOptions, VReg};
@@ -62,10 +63,10 @@ impl<'a, I: Instruction> Flat<'a, I> {
     ///
     /// # Errors
     /// The allocator's message, if the function breaks its rules.
-    pub fn allocate(&self, registers: &MachineEnv) -> Result<Output, String> {
+    pub fn allocate(&self, registers: &MachineEnv) -> Result<Output, AssemblyError> {
         let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), ..RegallocOptions::default() };
         CONTEXT.with_borrow_mut(|context| {
-            regalloc2::run_with_ctx(self, registers, &options, context).map_err(|error| format!("register allocation: {error}"))?;
+            regalloc2::run_with_ctx(self, registers, &options, context).map_err(|error| AssemblyError::Allocator(error.to_string()))?;
             Ok(std::mem::take(&mut context.output))
         })
     }

@@ -2,6 +2,7 @@
 
 use super::allocate::Flat;
 use super::check::check;
+use super::error::AssemblyError;
 use super::function::Function;
 use super::instruction::InstructionSet;
 use super::layout::{Emitted, lay_out};
@@ -11,7 +12,7 @@ use super::moves::remove_moves;
 ///
 /// # Errors
 /// A message if the function breaks a rule of the register allocator, or if an instruction's operands do not fit. Both are bugs of the compiler.
-pub fn assemble<S: InstructionSet>(set: &S, function: &Function<S::Inst>) -> Result<Emitted, String> {
+pub fn assemble<S: InstructionSet>(set: &S, function: &Function<S::Inst>) -> Result<Emitted, AssemblyError> {
     let registers = set.registers();
     let flat = Flat::new(function, set);
     let mut output = flat.allocate(&registers)?;

@@ -2,6 +2,7 @@
 //! spills.
 
 use super::allocate::Flat;
+use super::error::AssemblyError;
 use super::instruction::Instruction;
 use regalloc2::checker::Checker;
 use regalloc2::{MachineEnv, Output};
@@ -10,8 +11,8 @@ use regalloc2::{MachineEnv, Output};
 ///
 /// # Errors
 /// The checker's message. It is a bug of the allocator or of its input.
-pub(super) fn check<I: Instruction>(flat: &Flat<'_, I>, registers: &MachineEnv, output: &Output) -> Result<(), String> {
+pub(super) fn check<I: Instruction>(flat: &Flat<'_, I>, registers: &MachineEnv, output: &Output) -> Result<(), AssemblyError> {
     let mut checker = Checker::new(flat, registers);
     checker.prepare(output);
-    checker.run().map_err(|errors| format!("the allocation of registers is wrong: {errors:?}"))
+    checker.run().map_err(|errors| AssemblyError::Allocation(format!("{errors:?}")))
 }

@@ -1,6 +1,7 @@
 //! What an instruction set says of itself.
 
 use super::buffer::Buffer;
+use super::error::AssemblyError;
 use regalloc2::{Allocation, MachineEnv, Operand, PReg, PRegSet, RegClass};
 use std::fmt::Debug;
 
@@ -99,29 +100,35 @@ pub trait InstructionSet {
     ///
     /// # Errors
     /// As for [`InstructionSet::emit`].
-    fn enter(&self, frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), String>;
+    fn enter(&self, frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), AssemblyError>;
 
     /// An instruction that goes on with the next one.
     ///
     /// # Errors
     /// When the operands do not fit it: a mistake of the lowering.
-    fn emit(&self, inst: &Self::Inst, at: &[PReg], frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), String>;
+    fn emit(&self, inst: &Self::Inst, at: &[PReg], frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), AssemblyError>;
     /// A move that the allocator wants: between registers of one class, or between a register and its slot on the stack.
     ///
     /// # Errors
     /// When there is no such move.
-    fn transfer(&self, from: Allocation, to: Allocation, frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), String>;
+    fn transfer(
+        &self,
+        from: Allocation,
+        to: Allocation,
+        frame: &Self::Frame,
+        code: &mut Buffer<Self::Reference>,
+    ) -> Result<(), AssemblyError>;
     /// An instruction that returns, with the end of the frame.
     ///
     /// # Errors
     /// When it does not return.
-    fn leave(&self, inst: &Self::Inst, frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), String>;
+    fn leave(&self, inst: &Self::Inst, frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), AssemblyError>;
 
     /// The code of a branch before its jump, and what that jump depends on for the first edge.
     ///
     /// # Errors
     /// As for [`InstructionSet::emit`].
-    fn test(&self, inst: &Self::Inst, at: &[PReg], code: &mut Buffer<Self::Reference>) -> Result<Self::Condition, String>;
+    fn test(&self, inst: &Self::Inst, at: &[PReg], code: &mut Buffer<Self::Reference>) -> Result<Self::Condition, AssemblyError>;
     /// What holds where a condition does not.
     fn inverse(&self, condition: Self::Condition) -> Self::Condition;
     /// The encodings of a jump on a condition, or always: the shortest first, the last one reaches everywhere in a kernel.
@@ -137,5 +144,5 @@ pub trait InstructionSet {
     ///
     /// # Errors
     /// When the constant is too far away.
-    fn refer(&self, reference: Self::Reference, distance: i64, field: &mut [u8]) -> Result<(), String>;
+    fn refer(&self, reference: Self::Reference, distance: i64, field: &mut [u8]) -> Result<(), AssemblyError>;
 }

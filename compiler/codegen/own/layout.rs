@@ -2,6 +2,7 @@
 
 use super::allocate::Flat;
 use super::buffer::Buffer;
+use super::error::AssemblyError;
 use super::instruction::{Flow, Instruction, InstructionSet, Need};
 use crate::codegen::Code;
 use regalloc2::{Allocation, Edit, InstOrEdit, Output, PReg, PRegSet};
@@ -47,7 +48,7 @@ struct Layout<'a, S: InstructionSet> {
 ///
 /// # Errors
 /// A message if an instruction's operands do not fit, or if the code is too long for its jumps. Both are bugs of the compiler.
-pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Output) -> Result<Emitted, String> {
+pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Output) -> Result<Emitted, AssemblyError> {
     let function = flat.function;
     let frame = set.frame(&Need {
         registers: registers(flat, output),
@@ -84,7 +85,7 @@ pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Ou
         for number in short {
             encodings[number] += 1;
             if encodings[number] == set.reaches(jumps[number].condition).len() {
-                return Err("a jump that no encoding reaches".into());
+                return Err(AssemblyError::JumpTooFar);
             }
         }
     }
@@ -124,7 +125,7 @@ fn finish<S: InstructionSet>(
     pool: &[u8],
     stack_bytes: u32,
     labels: Vec<usize>,
-) -> Result<Emitted, String> {
+) -> Result<Emitted, AssemblyError> {
     let instruction_bytes = code.bytes.len();
     if !pool.is_empty() {
         let missing = instruction_bytes.next_multiple_of(S::ALIGNMENT) - instruction_bytes;
@@ -140,7 +141,7 @@ fn finish<S: InstructionSet>(
 }
 
 impl<S: InstructionSet> Layout<'_, S> {
-    fn block(&mut self, index: usize) -> Result<(), String> {
+    fn block(&mut self, index: usize) -> Result<(), AssemblyError> {
         if self.flat.function.ordered(index).hot {
             let length = self.code.bytes.len();
             self.set.pad(length.next_multiple_of(S::LOOP_ALIGNMENT) - length, &mut self.code);
@@ -155,7 +156,7 @@ impl<S: InstructionSet> Layout<'_, S> {
                 InstOrEdit::Edit(Edit::Move { from, to }) => self.set.transfer(*from, *to, self.frame, &mut self.code)?,
                 InstOrEdit::Inst(number) => {
                     let inst = self.flat.insts[number.index()];
-                    let on_stack = || format!("{inst:?} has an operand on the stack");
+                    let on_stack = || AssemblyError::OnStack { inst: format!("{inst:?}") };
                     let at = self.output.inst_allocs(number).iter().map(|allocation| allocation.as_reg().ok_or_else(on_stack));
                     let at = at.collect::<Result<SmallVec<[PReg; 8]>, _>>()?;
                     match inst.flow() {
@@ -180,8 +181,8 @@ impl<S: InstructionSet> Layout<'_, S> {
         to > index && (index + 1..to).all(|between| self.threads[between] != between)
     }
 
-    fn branch(&mut self, index: usize, inst: &S::Inst, at: &[PReg]) -> Result<(), String> {
-        let [first, second] = self.targets(index)[..] else { return Err(format!("{inst:?} without two edges")) };
+    fn branch(&mut self, index: usize, inst: &S::Inst, at: &[PReg]) -> Result<(), AssemblyError> {
+        let [first, second] = self.targets(index)[..] else { return Err(AssemblyError::Edges { inst: format!("{inst:?}") }) };
         let condition = self.set.test(inst, at, &mut self.code)?;
         let (taken, condition, rest) =
             if self.is_next(index, first) { (second, self.set.inverse(condition), first) } else { (first, condition, second) };

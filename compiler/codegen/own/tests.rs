@@ -2,6 +2,7 @@
 
 use super::allocate::Flat;
 use super::check::check;
+use super::error::{AssemblyError, Missing, Position};
 use super::function::Edge;
 use super::instruction::{Flow, Instruction, InstructionSet, Need, Reach};
 use super::{Buffer, Function, assemble, count_uses, sweep};
@@ -105,12 +106,12 @@ impl InstructionSet for ToySet {
         *frame
     }
 
-    fn enter(&self, frame: &u32, code: &mut Buffer<()>) -> Result<(), String> {
+    fn enter(&self, frame: &u32, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
         code.bytes.extend([ENTER, *frame as u8]);
         Ok(())
     }
 
-    fn emit(&self, inst: &Toy, at: &[PReg], _: &u32, code: &mut Buffer<()>) -> Result<(), String> {
+    fn emit(&self, inst: &Toy, at: &[PReg], _: &u32, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
         match inst {
             Toy::Number(_, value) => code.bytes.extend([NUMBER, number(at[0]), *value as u8]),
             Toy::Constant(_, offset) => {
@@ -122,28 +123,28 @@ impl InstructionSet for ToySet {
                 assert_eq!(at[0], at[1], "the sum is not where the first operand was");
                 code.bytes.extend([ADD, number(at[0]), number(at[2])]);
             }
-            other => return Err(format!("{other:?} inside a block")),
+            other => return Err(AssemblyError::misplaced(other, Position::Inside)),
         }
         Ok(())
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, _: &u32, code: &mut Buffer<()>) -> Result<(), String> {
-        let slot = |allocation: Allocation| allocation.as_stack().map(|slot| slot.index() as u8).ok_or("neither register nor slot");
+    fn transfer(&self, from: Allocation, to: Allocation, _: &u32, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
+        let slot = |allocation: Allocation| allocation.as_stack().map(|slot| slot.index() as u8).ok_or(Missing::Slot);
         code.bytes.extend(match (from.as_reg(), to.as_reg()) {
             (Some(from), Some(to)) => [MOVE, number(to), number(from)],
             (Some(from), None) => [SPILL, slot(to)?, number(from)],
             (None, Some(to)) => [RELOAD, number(to), slot(from)?],
-            (None, None) => return Err("from memory to memory".into()),
+            (None, None) => return Err(AssemblyError::MemoryToMemory),
         });
         Ok(())
     }
 
-    fn leave(&self, _: &Toy, _: &u32, code: &mut Buffer<()>) -> Result<(), String> {
+    fn leave(&self, _: &Toy, _: &u32, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
         code.bytes.push(RETURN);
         Ok(())
     }
 
-    fn test(&self, _: &Toy, at: &[PReg], code: &mut Buffer<()>) -> Result<Holds, String> {
+    fn test(&self, _: &Toy, at: &[PReg], code: &mut Buffer<()>) -> Result<Holds, AssemblyError> {
         code.bytes.extend([COMPARE, number(at[0]), number(at[1])]);
         Ok(true)
     }
@@ -178,7 +179,7 @@ impl InstructionSet for ToySet {
         code.bytes.extend(std::iter::repeat_n(0xFF, bytes));
     }
 
-    fn refer(&self, (): (), distance: i64, field: &mut [u8]) -> Result<(), String> {
+    fn refer(&self, (): (), distance: i64, field: &mut [u8]) -> Result<(), AssemblyError> {
         field[..4].copy_from_slice(&(distance as i32).to_le_bytes());
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::inst::{Arg, Inst, Op};
 use super::jump::{Condition, Relation, skip};
 use super::registers::{GENERAL, RA, SP, ZERO};
 use super::rows::{self, Row};
-use crate::codegen::own::{Address, Base};
+use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
 use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::PReg;
 use smallvec::SmallVec;
@@ -21,7 +21,7 @@ pub(super) struct Emitter<'a> {
 
 impl Emitter<'_> {
     /// An instruction whose registers are given in the order of its operands.
-    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         match inst.op {
             Op::Own(own) => match own {},
             Op::Row(row) => self.row(row, inst, at),
@@ -42,7 +42,7 @@ impl Emitter<'_> {
                 self.code.half(0x9002 | u16::from(word(at, 1)?) << 7);
                 Ok(())
             }
-            Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => Err(format!("{:?} inside a block", inst.op)),
+            Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => Err(AssemblyError::misplaced(inst.op, Position::Inside)),
         }
     }
 
@@ -52,7 +52,7 @@ impl Emitter<'_> {
     }
 
     /// AUIPC and ADDI of a distance from the first of both.
-    fn refer(&mut self, to: u8, target: RelocationTarget, offset: u64) -> Result<(), String> {
+    fn refer(&mut self, to: u8, target: RelocationTarget, offset: u64) -> Result<(), AssemblyError> {
         let (to, none) = (Operand::Word(to), Operand::Number(0));
         let here = self.code.bytes.len() as u32;
         self.relocate(RelocationKind::RiscvHigh, target, offset as i64);
@@ -63,7 +63,7 @@ impl Emitter<'_> {
     }
 
     /// A branch over a copy.
-    fn choose(&mut self, relation: Relation, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    fn choose(&mut self, relation: Relation, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         // The definition has the register of the tied operand.
         let (to, chosen) = (register(at, 0)?, register(at, 2)?);
         if to == chosen {
@@ -80,20 +80,20 @@ impl Emitter<'_> {
         }
     }
 
-    fn row(&mut self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    fn row(&mut self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let mut registers = at.iter();
         let mut operands = SmallVec::<[Operand; 4]>::new();
         for arg in &inst.args {
             match arg {
                 Arg::Number(number) => operands.push(Operand::Number(*number)),
-                Arg::Def(_) | Arg::Use(_) => operands.push(operand(*registers.next().ok_or("an operand without a register")?)),
+                Arg::Def(_) | Arg::Use(_) => operands.push(operand(*registers.next().ok_or(Missing::Register)?)),
                 Arg::Memory(address) => {
-                    let Address { index: None, .. } = address else { return Err(format!("an index in {}", row.name)) };
+                    let Address { index: None, .. } = address else { return Err(AssemblyError::row(row.name, RowFault::Index)) };
                     let (base, displacement) = self.base(address, &mut registers)?;
                     let (place, base) = self.code.near(base, displacement)?;
                     operands.extend([Operand::Number(place), Operand::Word(base)]);
                 }
-                other => return Err(format!("{other:?} of {}", row.name)),
+                other => return Err(AssemblyError::row(row.name, RowFault::Argument(format!("{other:?}")))),
             }
         }
         // Stores have the value first.
@@ -104,40 +104,41 @@ impl Emitter<'_> {
     }
 
     /// The base of an address, and the number that is added to it.
-    fn base<'r>(&self, address: &Address, registers: &mut impl Iterator<Item = &'r PReg>) -> Result<(u8, i32), String> {
+    fn base<'r>(&self, address: &Address, registers: &mut impl Iterator<Item = &'r PReg>) -> Result<(u8, i32), AssemblyError> {
         let (base, offset) = match address.base {
-            Base::Register(_) => (registers.next().ok_or("an address without registers")?.hw_enc() as u8, 0),
+            Base::Register(_) => (registers.next().ok_or(Missing::AddressRegisters)?.hw_enc() as u8, 0),
             Base::Locals => (SP, self.frame.locals as i32),
             Base::Arguments => (SP, self.frame.bytes as i32),
-            Base::Pool => return Err("a constant after the code".into()),
+            Base::Pool => return Err(AddressError::Pool.into()),
         };
         Ok((base, address.displacement + offset))
     }
 
-    fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let to = word(at, 0)?;
-        let Some(Arg::Memory(address)) = inst.args.last() else { return Err("no memory operand".into()) };
+        let Some(Arg::Memory(address)) = inst.args.last() else { return Err(Missing::Memory.into()) };
         let mut registers = at.iter().skip(1);
         let (base, displacement) = self.base(address, &mut registers)?;
         let Some((_, shift)) = address.index else { return self.code.add_number(to, base, displacement) };
         if shift != 0 {
-            return Err("an index that is shifted".into());
+            return Err(AddressError::ShiftedIndex.into());
         }
-        let index = registers.next().ok_or("an address without registers")?.hw_enc() as u8;
+        let index = registers.next().ok_or(Missing::AddressRegisters)?.hw_enc() as u8;
         self.code.row(&rows::ADD, &[to, base, index].map(Operand::Word))?;
         if displacement == 0 { Ok(()) } else { self.code.add_number(to, to, displacement) }
     }
 }
 
 /// Returns the condition on the last two operands; 0 is x0.
-pub(super) fn condition(relation: Relation, args: &[Arg], at: &[PReg]) -> Result<Condition, String> {
+pub(super) fn condition(relation: Relation, args: &[Arg], at: &[PReg]) -> Result<Condition, AssemblyError> {
     let mut registers = at.iter().rev();
-    let mut compared = args.iter().rev().take(2).map(|arg| match arg {
+    let mut number = |arg: &Arg| match arg {
         Arg::Number(0) => Ok(ZERO),
-        Arg::Use(_) => Ok(registers.next().ok_or("a comparison without a register")?.hw_enc() as u8),
-        other => Err(format!("a comparison of {other:?}")),
-    });
-    let mut next = || compared.next().unwrap_or_else(|| Err("a comparison without operands".into()));
+        Arg::Use(_) => registers.next().map(|register| register.hw_enc() as u8).ok_or(Missing::ComparedRegister.into()),
+        other => Err(AssemblyError::from(NumberError::ComparedArgument(format!("{other:?}")))),
+    };
+    let mut compared = args.iter().rev().take(2).map(&mut number);
+    let mut next = || compared.next().unwrap_or_else(|| Err(Missing::Compared.into()));
     let (b, a) = (next()?, next()?);
     Ok(Condition { relation, a, b })
 }
@@ -147,12 +148,12 @@ fn operand(register: PReg) -> Operand {
     if register.class() == GENERAL { Operand::Word(number) } else { Operand::Single(number) }
 }
 
-fn register(at: &[PReg], i: usize) -> Result<PReg, String> {
-    at.get(i).copied().ok_or_else(|| "an operand without a register".into())
+fn register(at: &[PReg], i: usize) -> Result<PReg, AssemblyError> {
+    at.get(i).copied().ok_or(Missing::Register.into())
 }
 
 /// The number of a general-purpose register.
-pub(super) fn word(at: &[PReg], i: usize) -> Result<u8, String> {
+pub(super) fn word(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
     let register = register(at, i)?;
-    if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err("a float where a word is wanted".into()) }
+    if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err(AssemblyError::Class { found: "float", wanted: "word" }) }
 }

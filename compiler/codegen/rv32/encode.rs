@@ -2,7 +2,7 @@
 
 use super::registers::{SP, ZERO, is_low};
 use super::rows::{self, Number, Row, Short, Slot};
-use crate::codegen::own::Buffer;
+use crate::codegen::own::{AssemblyError, Buffer, RowFault};
 
 /// Reference to a constant after the code. There is none: numbers are in instructions.
 #[derive(Clone, Copy, Debug)]
@@ -42,9 +42,9 @@ fn number(kind: Number, n: i32) -> Option<u32> {
 ///
 /// # Errors
 /// When the operands are not those of the row.
-pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, String> {
+pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, AssemblyError> {
     if operands.len() != row.slots.len() {
-        return Err(format!("{} with {} operands", row.name, operands.len()));
+        return Err(AssemblyError::row(row.name, RowFault::Count(operands.len())));
     }
     let mut word = row.word;
     for (slot, operand) in row.slots.iter().zip(operands) {
@@ -52,8 +52,10 @@ pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, String> {
             (Slot::Word(field), Operand::Word(n)) | (Slot::Single(field), Operand::Single(n)) => u32::from(n) << field as u32,
             // x0.
             (Slot::Word(_), Operand::Number(0)) => 0,
-            (Slot::Number(kind), Operand::Number(n)) => number(kind, n).ok_or_else(|| format!("{} with the number {n}", row.name))?,
-            _ => return Err(format!("{operand:?} is no operand of {}", row.name)),
+            (Slot::Number(kind), Operand::Number(n)) => {
+                number(kind, n).ok_or_else(|| AssemblyError::row(row.name, RowFault::Number(n.into())))?
+            }
+            _ => return Err(AssemblyError::row(row.name, RowFault::Operand(format!("{operand:?}")))),
         };
     }
     Ok(word)
@@ -158,7 +160,7 @@ impl Assembler {
     ///
     /// # Errors
     /// As for [`encode`].
-    pub(super) fn row(&mut self, row: &Row, operands: &[Operand]) -> Result<(), String> {
+    pub(super) fn row(&mut self, row: &Row, operands: &[Operand]) -> Result<(), AssemblyError> {
         match shorten(row, operands) {
             Some(half) => self.half(half),
             None => self.word(encode(row, operands)?),
@@ -167,7 +169,7 @@ impl Assembler {
     }
 
     /// A copy of a register.
-    pub(super) fn copy(&mut self, to: u8, from: u8) -> Result<(), String> {
+    pub(super) fn copy(&mut self, to: u8, from: u8) -> Result<(), AssemblyError> {
         if to == from {
             return Ok(());
         }
@@ -175,7 +177,7 @@ impl Assembler {
     }
 
     /// A copy of a register of binary32.
-    pub(super) fn copy_single(&mut self, to: u8, from: u8) -> Result<(), String> {
+    pub(super) fn copy_single(&mut self, to: u8, from: u8) -> Result<(), AssemblyError> {
         if to == from {
             return Ok(());
         }
@@ -183,7 +185,7 @@ impl Assembler {
     }
 
     /// A number in a register: LUI for what is above twelve bits, ADDI for these.
-    pub(super) fn constant(&mut self, to: u8, number: i32) -> Result<(), String> {
+    pub(super) fn constant(&mut self, to: u8, number: i32) -> Result<(), AssemblyError> {
         let to = Operand::Word(to);
         let [high, low] = halves(number);
         if high == 0 {

@@ -3,7 +3,7 @@
 use super::encode::{Assembler, Operand, fits, halves};
 use super::registers::{GENERAL, RA, SAVED, SAVED_SINGLES, SCRATCH, SINGLE, SP};
 use super::rows;
-use crate::codegen::own::Need;
+use crate::codegen::own::{AssemblyError, Need};
 use regalloc2::PReg;
 
 /// Reach of short instructions from the stack pointer, in bytes.
@@ -41,7 +41,7 @@ impl Frame {
     }
 
     /// Makes the frame.
-    pub fn enter(&self, code: &mut Assembler) -> Result<(), String> {
+    pub fn enter(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
         let first = self.first_step();
         code.move_stack(-(first as i32))?;
         self.each_saved(first, true, code)?;
@@ -49,7 +49,7 @@ impl Frame {
     }
 
     /// Takes the frame away, and returns.
-    pub fn leave(&self, code: &mut Assembler) -> Result<(), String> {
+    pub fn leave(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
         let first = self.first_step();
         code.move_stack((self.bytes - first) as i32)?;
         self.each_saved(first, false, code)?;
@@ -59,7 +59,7 @@ impl Frame {
         Ok(())
     }
 
-    fn each_saved(&self, top: u32, store: bool, code: &mut Assembler) -> Result<(), String> {
+    fn each_saved(&self, top: u32, store: bool, code: &mut Assembler) -> Result<(), AssemblyError> {
         for (&register, i) in self.saved.iter().zip(1..) {
             code.stack_word(register, top as i32 - 4 * i, store)?;
         }
@@ -69,12 +69,12 @@ impl Frame {
 
 impl Assembler {
     /// The stack pointer plus a number.
-    fn move_stack(&mut self, bytes: i32) -> Result<(), String> {
+    fn move_stack(&mut self, bytes: i32) -> Result<(), AssemblyError> {
         if bytes == 0 { Ok(()) } else { self.add_number(SP, SP, bytes) }
     }
 
     /// A register plus a number.
-    pub(super) fn add_number(&mut self, to: u8, from: u8, number: i32) -> Result<(), String> {
+    pub(super) fn add_number(&mut self, to: u8, from: u8, number: i32) -> Result<(), AssemblyError> {
         let operands = |last| [Operand::Word(to), Operand::Word(from), last];
         if fits(number.into(), 12) {
             return self.row(&rows::ADD_NUMBER, &operands(Operand::Number(number)));
@@ -84,7 +84,7 @@ impl Assembler {
     }
 
     /// A register to or from a place on the stack.
-    pub(super) fn stack_word(&mut self, register: Operand, at: i32, store: bool) -> Result<(), String> {
+    pub(super) fn stack_word(&mut self, register: Operand, at: i32, store: bool) -> Result<(), AssemblyError> {
         let row = match (register, store) {
             (Operand::Single(_), true) => &rows::FSW,
             (Operand::Single(_), false) => &rows::FLW,
@@ -96,7 +96,7 @@ impl Assembler {
     }
 
     /// A number and a base that loads and stores take, of one that is perhaps too far.
-    pub(super) fn near(&mut self, base: u8, displacement: i32) -> Result<(i32, u8), String> {
+    pub(super) fn near(&mut self, base: u8, displacement: i32) -> Result<(i32, u8), AssemblyError> {
         if fits(displacement.into(), 12) {
             return Ok((displacement, base));
         }

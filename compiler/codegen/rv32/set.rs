@@ -7,7 +7,7 @@ use super::inst::{Inst, Op};
 use super::jump::{Condition, jump, reaches};
 use super::registers::{CHANGED, CHANGED_SINGLES, FIRST, GENERAL, RA, SAVED, SAVED_SINGLES, SINGLE};
 use super::rows::Feature;
-use crate::codegen::own::{InstructionSet, Need, Reach};
+use crate::codegen::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
 use crate::machine::Machine;
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 
@@ -67,47 +67,47 @@ impl InstructionSet for Riscv32 {
         frame.bytes
     }
 
-    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         frame.enter(code)
     }
 
-    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         if let Op::Row(row) = inst.op
             && row.feature == Feature::Single
             && !self.has_floats
         {
-            return Err(format!("{}, which this level does not have", row.name));
+            return Err(AssemblyError::OtherLevel { what: row.name.into() });
         }
         Emitter { frame, code }.inst(inst, at)
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         let place = |slot: Allocation| {
-            let slot = slot.as_stack().ok_or("a spill to no slot")?;
-            Ok::<i32, String>(frame.slots as i32 + 4 * slot.index() as i32)
+            let slot = slot.as_stack().ok_or(Missing::Slot)?;
+            Ok::<i32, AssemblyError>(frame.slots as i32 + 4 * slot.index() as i32)
         };
         match (from.as_reg(), to.as_reg()) {
             (Some(from), Some(to)) if from.class() == GENERAL => code.copy(to.hw_enc() as u8, from.hw_enc() as u8),
             (Some(from), Some(to)) => code.copy_single(to.hw_enc() as u8, from.hw_enc() as u8),
             (Some(from), None) => code.stack_word(operand(from), place(to)?, true),
             (None, Some(to)) => code.stack_word(operand(to), place(from)?, false),
-            (None, None) => Err("a move from memory to memory".into()),
+            (None, None) => Err(AssemblyError::MemoryToMemory),
         }
     }
 
-    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         match inst.op {
             Op::Return(status) => code.constant(FIRST as u8, status)?,
             Op::ReturnWith => {}
-            other => return Err(format!("{other:?} returns")),
+            other => return Err(AssemblyError::misplaced(other, Position::Return)),
         }
         frame.leave(code)
     }
 
-    fn test(&self, inst: &Inst, at: &[PReg], _: &mut Assembler) -> Result<Condition, String> {
+    fn test(&self, inst: &Inst, at: &[PReg], _: &mut Assembler) -> Result<Condition, AssemblyError> {
         match inst.op {
             Op::CompareBranch(relation) => condition(relation, &inst.args, at),
-            other => Err(format!("{other:?} branches")),
+            other => Err(AssemblyError::misplaced(other, Position::Branch)),
         }
     }
 
@@ -135,7 +135,7 @@ impl InstructionSet for Riscv32 {
         (0..bytes / 2).for_each(|_| code.half(0));
     }
 
-    fn refer(&self, constant: Reference, _: i64, _: &mut [u8]) -> Result<(), String> {
+    fn refer(&self, constant: Reference, _: i64, _: &mut [u8]) -> Result<(), AssemblyError> {
         match constant {}
     }
 }

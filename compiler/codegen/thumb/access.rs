@@ -3,6 +3,7 @@
 use super::encode::{Assembler, single};
 use super::registers::SP;
 use super::rows::Single;
+use crate::codegen::own::{AddressError, AssemblyError};
 
 /// Type of a load or store of a general-purpose register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +34,7 @@ pub(super) fn reaches(displacement: i64) -> bool {
 ///
 /// # Errors
 /// A message if no instruction has these operands.
-pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assembler) -> Result<(), String> {
+pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assembler) -> Result<(), AssemblyError> {
     if let Some(short) = short_access(moved, register, place) {
         code.half(short);
         return Ok(());
@@ -43,7 +44,7 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
         Place::Near(base, displacement @ 0..4096) => word | 1 << 23 | u32::from(base) << 16 | displacement as u32,
         Place::Near(base, displacement @ -255..0) => word | u32::from(base) << 16 | 0xC00 | displacement.unsigned_abs(),
         Place::Indexed(base, index, shift @ 0..4) => word | u32::from(base) << 16 | u32::from(shift) << 4 | u32::from(index),
-        _ => return Err(format!("{moved:?} at {place:?}")),
+        _ => return Err(AssemblyError::access(moved, place)),
     });
     Ok(())
 }
@@ -96,7 +97,7 @@ pub(super) fn float_reaches(displacement: i64) -> bool {
 ///
 /// # Errors
 /// A message if no instruction has these operands.
-pub(super) fn access_float(store: bool, register: u8, place: Place, code: &mut Assembler) -> Result<(), String> {
+pub(super) fn access_float(store: bool, register: u8, place: Place, code: &mut Assembler) -> Result<(), AssemblyError> {
     match place {
         Place::Near(base, displacement) if float_reaches(displacement.into()) => {
             let up = u32::from(displacement >= 0) << 23;
@@ -104,7 +105,7 @@ pub(super) fn access_float(store: bool, register: u8, place: Place, code: &mut A
             code.word(word | single(Single::D, register));
             Ok(())
         }
-        _ => Err(format!("a float at {place:?}")),
+        _ => Err(AssemblyError::Access { what: "a float".into(), place: format!("{place:?}") }),
     }
 }
 
@@ -117,12 +118,12 @@ pub(super) fn steps(by: i32, is_of_pair: bool) -> bool {
 ///
 /// # Errors
 /// A message if no instruction has these operands.
-pub(super) fn access_and_step(moved: Moved, registers: &[u8], (base, by): (u8, i32), code: &mut Assembler) -> Result<(), String> {
+pub(super) fn access_and_step(moved: Moved, registers: &[u8], (base, by): (u8, i32), code: &mut Assembler) -> Result<(), AssemblyError> {
     let base = u32::from(base) << 16;
     match *registers {
         [register] if steps(by, false) => code.word(single_word(moved, register) | base | 0xB00 | by as u32),
         [low, high] if steps(by, true) => code.word(pair_word(moved.store, low, high) | 0x00A0_0000 | base | (by as u32 / 4)),
-        _ => return Err(format!("{moved:?} of {registers:?}, and {by} bytes further on")),
+        _ => return Err(AddressError::Step { what: format!("{moved:?}"), registers: registers.to_vec(), by }.into()),
     }
     Ok(())
 }
@@ -131,14 +132,14 @@ pub(super) fn access_and_step(moved: Moved, registers: &[u8], (base, by): (u8, i
 ///
 /// # Errors
 /// A message if no instruction has these operands.
-pub(super) fn access_pair(store: bool, [low, high]: [u8; 2], place: Place, code: &mut Assembler) -> Result<(), String> {
+pub(super) fn access_pair(store: bool, [low, high]: [u8; 2], place: Place, code: &mut Assembler) -> Result<(), AssemblyError> {
     match place {
         Place::Near(base, displacement) if float_reaches(displacement.into()) => {
             let up = u32::from(displacement >= 0) << 23;
             code.word(pair_word(store, low, high) | 0x0100_0000 | up | u32::from(base) << 16 | (displacement.unsigned_abs() / 4));
             Ok(())
         }
-        _ => Err(format!("two words at {place:?}")),
+        _ => Err(AssemblyError::Access { what: "two words".into(), place: format!("{place:?}") }),
     }
 }
 

@@ -7,7 +7,7 @@ use super::inst::{Arg, Inst, Op, Own};
 use super::registers::{GENERAL, SP};
 use super::rows::{self, Row, Single};
 use super::sums::sums;
-use crate::codegen::own::{Address, Base};
+use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
 use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::{PReg, RegClass};
 use smallvec::SmallVec;
@@ -41,7 +41,7 @@ impl Assembler {
 
 impl Emitter<'_> {
     /// Writes an instruction. `at` has its registers in the order of its operands.
-    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         match inst.op {
             Op::Row(row) => self.row(row, inst, at)?,
             Op::Parameters => {}
@@ -59,12 +59,14 @@ impl Emitter<'_> {
             }
             Op::Call(Some(target)) => self.code.call(target),
             Op::Call(None) => self.code.call_at(general(at, 1)?),
-            Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => return Err(format!("{:?} inside a block", inst.op)),
+            Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => {
+                return Err(AssemblyError::misplaced(inst.op, Position::Inside));
+            }
         }
         Ok(())
     }
 
-    fn own(&mut self, own: Own, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    fn own(&mut self, own: Own, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         match own {
             Own::Load(bytes, signed) => self.moved(inst, at, Moved { bytes, store: false, signed })?,
             Own::Store(bytes) => self.moved(inst, at, Moved { bytes, store: true, signed: false })?,
@@ -121,7 +123,7 @@ impl Emitter<'_> {
     }
 
     /// Writes a comparison of 64 bits: CMP of the low halves and SBCS of the high halves set the flags of the difference.
-    fn long_truth(&mut self, at: &[PReg], flags: Flags) -> Result<(), String> {
+    fn long_truth(&mut self, at: &[PReg], flags: Flags) -> Result<(), AssemblyError> {
         let [to, low, high, other_low, other_high] = [0, 1, 2, 3, 4].map(|i| general(at, i));
         let (to, high, other_high) = (to?, high?, other_high?);
         compare_words(low?, other_low?, self.code);
@@ -140,7 +142,7 @@ impl Emitter<'_> {
         if to.class() == GENERAL { self.code.copy(to_number, from) } else { self.code.copy_float(to_number, from) }
     }
 
-    fn row(&mut self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    fn row(&mut self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let mut registers = at.iter();
         let mut operands = SmallVec::<[Operand; 4]>::new();
         let mut tied = false;
@@ -149,30 +151,30 @@ impl Emitter<'_> {
                 operands.push(Operand::Number(*number));
                 continue;
             }
-            let register = registers.next().ok_or("an operand without a register")?;
+            let register = registers.next().ok_or(Missing::Register)?;
             match arg {
                 Arg::Tied(_) => tied = true,
                 Arg::Def(_) | Arg::Use(_) => operands.push(operand(*register)),
-                other => return Err(format!("{other:?} of {}", row.name)),
+                other => return Err(AssemblyError::row(row.name, RowFault::Argument(format!("{other:?}")))),
             }
         }
         if tied && sums(row) {
             operands.extend(operands.first().copied());
         } else if tied != row.reads_result {
-            return Err(format!("{} with or without what its result holds before", row.name));
+            return Err(AssemblyError::row(row.name, RowFault::ReadsResult));
         }
         self.code.row(row, &operands)
     }
 
     /// Resolves an address to registers. Returns it with the displacement that the place does not include. An address's registers come after a definition
     /// and before a stored value.
-    fn place(&self, address: &Address, mut registers: impl Iterator<Item = u8>) -> Result<(Place, i32), String> {
-        let mut next = || registers.next().ok_or("an address without registers");
+    fn place(&self, address: &Address, mut registers: impl Iterator<Item = u8>) -> Result<(Place, i32), AssemblyError> {
+        let mut next = || registers.next().ok_or(Missing::AddressRegisters);
         let (base, offset) = match address.base {
             Base::Register(_) => (next()?, 0),
             Base::Locals => (SP, self.frame.locals as i32),
             Base::Arguments => (SP, self.frame.arguments() as i32),
-            Base::Pool => return Err("a constant after the code".into()),
+            Base::Pool => return Err(AddressError::Pool.into()),
         };
         Ok(match address.index {
             Some((_, shift)) => (Place::Indexed(base, next()?, shift), address.displacement + offset),
@@ -181,37 +183,37 @@ impl Emitter<'_> {
     }
 
     /// Resolves the memory operand of an instruction: see [`Self::place`].
-    fn whole(&self, inst: &Inst, at: &[PReg]) -> Result<(Place, i32), String> {
+    fn whole(&self, inst: &Inst, at: &[PReg]) -> Result<(Place, i32), AssemblyError> {
         let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_))).count();
         let Some(Arg::Memory(address)) = inst.args.iter().find(|arg| matches!(arg, Arg::Memory(_))) else {
-            return Err("no memory operand".into());
+            return Err(Missing::Memory.into());
         };
         self.place(address, at.iter().skip(skipped).map(|register| register.hw_enc() as u8))
     }
 
-    fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<Place, String> {
+    fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<Place, AssemblyError> {
         match self.whole(inst, at)? {
             (place, 0) => Ok(place),
-            _ => Err("an index and a displacement".into()),
+            _ => Err(AddressError::IndexAndDisplacement.into()),
         }
     }
 
-    fn moved(&mut self, inst: &Inst, at: &[PReg], moved: Moved) -> Result<(), String> {
+    fn moved(&mut self, inst: &Inst, at: &[PReg], moved: Moved) -> Result<(), AssemblyError> {
         let place = self.memory(inst, at)?;
         let which = if moved.store { at.len().saturating_sub(1) } else { 0 };
         access(moved, general(at, which)?, place, self.code)
     }
 
     /// Writes an access that adds to its base. The base's new and old values are the same register. They come after loaded values and before stored ones.
-    fn step(&mut self, moved: Moved, by: i32, at: &[PReg]) -> Result<(), String> {
+    fn step(&mut self, moved: Moved, by: i32, at: &[PReg]) -> Result<(), AssemblyError> {
         let registers: Vec<u8> = (0..at.len()).map(|i| general(at, i)).collect::<Result<_, _>>()?;
         match (moved.store, &registers[..]) {
             (false, [values @ .., base, _]) | (true, [base, _, values @ ..]) => access_and_step(moved, values, (*base, by), self.code),
-            _ => Err("an access without a base".into()),
+            _ => Err(Missing::Base.into()),
         }
     }
 
-    fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let to = general(at, 0)?;
         match self.whole(inst, at)? {
             (Place::Near(base, displacement), _) => self.code.add_number(to, base, displacement),
@@ -235,7 +237,7 @@ fn operand(register: PReg) -> Operand {
 }
 
 /// Writes a comparison of the last two operands: floats or words. The second word may be a constant.
-pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), String> {
+pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), AssemblyError> {
     let last = at.len().saturating_sub(1);
     if let Some(&Arg::Number(number)) = args.last() {
         return compare_number(general(at, last)?, number, code);
@@ -261,7 +263,7 @@ pub(super) fn compare_words(a: u8, b: u8, code: &mut Assembler) {
 }
 
 /// Writes a comparison with a constant: CMP, or CMN with the negated constant.
-pub(super) fn compare_number(a: u8, number: i32, code: &mut Assembler) -> Result<(), String> {
+pub(super) fn compare_number(a: u8, number: i32, code: &mut Assembler) -> Result<(), AssemblyError> {
     if a < 8 && (0..256).contains(&number) {
         code.half(0x2800 | u16::from(a) << 8 | number as u16);
         return Ok(());
@@ -269,23 +271,23 @@ pub(super) fn compare_number(a: u8, number: i32, code: &mut Assembler) -> Result
     let (word, field) = match (modified(number), modified(number.wrapping_neg())) {
         (Some(field), _) => (0xF1B0_0F00, field),
         (None, Some(field)) => (0xF110_0F00, field),
-        _ => return Err(format!("a comparison with {number}")),
+        _ => return Err(NumberError::Compared(number).into()),
     };
     code.word(word | u32::from(a) << 16 | field);
     Ok(())
 }
 
-fn register(at: &[PReg], i: usize) -> Result<PReg, String> {
-    at.get(i).copied().ok_or_else(|| "an operand without a register".into())
+fn register(at: &[PReg], i: usize) -> Result<PReg, AssemblyError> {
+    at.get(i).copied().ok_or(Missing::Register.into())
 }
 
 /// Returns the number of a general-purpose register.
-pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, String> {
+pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
     let register = register(at, i)?;
-    if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err("a float where a word is wanted".into()) }
+    if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err(AssemblyError::Class { found: "float", wanted: "word" }) }
 }
 
-fn float(at: &[PReg], i: usize) -> Result<u8, String> {
+fn float(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
     let register = register(at, i)?;
-    if register.class() == GENERAL { Err("a word where a float is wanted".into()) } else { Ok(register.hw_enc() as u8) }
+    if register.class() == GENERAL { Err(AssemblyError::Class { found: "word", wanted: "float" }) } else { Ok(register.hw_enc() as u8) }
 }

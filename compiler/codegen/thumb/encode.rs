@@ -2,7 +2,7 @@
 
 use super::rows::{Number, Row, Short, Single, Slot};
 pub(super) use crate::codegen::arm::Flags;
-use crate::codegen::own::Buffer;
+use crate::codegen::own::{AssemblyError, Buffer, RowFault};
 use std::convert::Infallible;
 
 /// Buffer of emitted code. No instruction refers to a constant after the code: constants are in instructions.
@@ -69,9 +69,9 @@ fn number(kind: Number, n: i32) -> Option<u32> {
 ///
 /// # Errors
 /// A message if the operands do not fit the row.
-pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, String> {
+pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, AssemblyError> {
     if operands.len() != row.slots.len() {
-        return Err(format!("{} with {} operands", row.name, operands.len()));
+        return Err(AssemblyError::row(row.name, RowFault::Count(operands.len())));
     }
     let mut word = row.word;
     for (slot, operand) in row.slots.iter().zip(operands) {
@@ -79,8 +79,10 @@ pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, String> {
             (Slot::Word(field), Operand::Word(n)) => u32::from(n) << field as u32,
             (Slot::Twice(a, b), Operand::Word(n)) => u32::from(n) << a as u32 | u32::from(n) << b as u32,
             (Slot::Single(field), Operand::Single(n)) => single(field, n),
-            (Slot::Number(kind), Operand::Number(n)) => number(kind, n).ok_or_else(|| format!("{} with the number {n}", row.name))?,
-            _ => return Err(format!("{operand:?} is no operand of {}", row.name)),
+            (Slot::Number(kind), Operand::Number(n)) => {
+                number(kind, n).ok_or_else(|| AssemblyError::row(row.name, RowFault::Number(n.into())))?
+            }
+            _ => return Err(AssemblyError::row(row.name, RowFault::Operand(format!("{operand:?}")))),
         };
     }
     Ok(word)
@@ -126,7 +128,7 @@ impl Assembler {
     ///
     /// # Errors
     /// The errors of [`encode`].
-    pub(super) fn row(&mut self, row: &Row, operands: &[Operand]) -> Result<(), String> {
+    pub(super) fn row(&mut self, row: &Row, operands: &[Operand]) -> Result<(), AssemblyError> {
         match shorten(row, operands) {
             Some(half) => self.half(half),
             None => self.word(encode(row, operands)?),

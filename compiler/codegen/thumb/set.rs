@@ -7,7 +7,7 @@ use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP};
 use super::rows::Feature;
 use super::spill::spill;
-use crate::codegen::own::{InstructionSet, Need, Reach};
+use crate::codegen::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use crate::machine::Machine;
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 use std::convert::Infallible;
@@ -89,12 +89,12 @@ impl InstructionSet for Thumb2 {
         frame.stack_bytes()
     }
 
-    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         frame.enter(code);
         Ok(())
     }
 
-    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         if let Op::Row(row) = inst.op {
             let has = match row.feature {
                 Feature::Base => true,
@@ -102,34 +102,34 @@ impl InstructionSet for Thumb2 {
                 Feature::Single => self.has_floats,
             };
             if !has {
-                return Err(format!("{}, which this level does not have", row.name));
+                return Err(AssemblyError::OtherLevel { what: row.name.into() });
             }
         }
         Emitter { frame, code }.inst(inst, at)
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         match (from.as_reg(), to.as_reg()) {
             (Some(from), Some(to)) if from.class() == GENERAL => code.copy(to.hw_enc() as u8, from.hw_enc() as u8),
             (Some(from), Some(to)) => code.copy_float(to.hw_enc() as u8, from.hw_enc() as u8),
             (Some(from), None) => spill(from, to, true, frame, code)?,
             (None, Some(to)) => spill(to, from, false, frame, code)?,
-            (None, None) => return Err("a move from memory to memory".into()),
+            (None, None) => return Err(AssemblyError::MemoryToMemory),
         }
         Ok(())
     }
 
-    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         match inst.op {
             Op::Return(status) => code.constant(0, status),
             Op::ReturnWith => {}
-            other => return Err(format!("{other:?} returns")),
+            other => return Err(AssemblyError::misplaced(other, Position::Return)),
         }
         frame.leave(code);
         Ok(())
     }
 
-    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Condition, String> {
+    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Condition, AssemblyError> {
         match inst.op {
             Op::CompareBranch(flags @ (Flags::Equal | Flags::NotEqual)) if inst.args.last() == Some(&Arg::Number(0)) => {
                 Ok(Condition::Zero(general(at, 0)?, flags == Flags::Equal))
@@ -138,7 +138,7 @@ impl InstructionSet for Thumb2 {
                 compare(&inst.args, at, code)?;
                 Ok(Condition::Flags(flags))
             }
-            other => Err(format!("{other:?} branches")),
+            other => Err(AssemblyError::misplaced(other, Position::Branch)),
         }
     }
 
@@ -188,7 +188,7 @@ impl InstructionSet for Thumb2 {
         (0..bytes / 2).for_each(|_| code.half(0xDE00));
     }
 
-    fn refer(&self, constant: Infallible, _: i64, _: &mut [u8]) -> Result<(), String> {
+    fn refer(&self, constant: Infallible, _: i64, _: &mut [u8]) -> Result<(), AssemblyError> {
         match constant {}
     }
 }

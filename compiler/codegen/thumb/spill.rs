@@ -5,14 +5,15 @@ use super::encode::{Assembler, Operand};
 use super::frame::Frame;
 use super::registers::SP;
 use super::rows;
+use crate::codegen::own::{AssemblyError, Missing};
 use regalloc2::{Allocation, PReg, RegClass};
 
 /// Writes a move between a register and its spill slot.
 ///
 /// # Errors
 /// A message if the allocation is not a slot.
-pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
-    let slot = slot.as_stack().ok_or("a spill to no slot")?;
+pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+    let slot = slot.as_stack().ok_or(Missing::Slot)?;
     let at = frame.slots as i32 + 4 * slot.index() as i32;
     let number = register.hw_enc() as u8;
     match register.class() {
@@ -38,7 +39,7 @@ fn pop(registers: u16, code: &mut Assembler) {
 }
 
 /// Moves a float through r0. If words do not reach the slot, r1 holds its address. Both registers are saved on the stack.
-fn far_float(float: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), String> {
+fn far_float(float: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), AssemblyError> {
     const WORD: u8 = 0;
     const ADDRESS: u8 = 1;
     let is_far = !reaches(i64::from(displacement) + 4);
@@ -64,7 +65,7 @@ fn far_float(float: u8, displacement: i32, store: bool, code: &mut Assembler) ->
 
 /// Moves a word to or from a slot that loads and stores do not reach. A load computes the address in its own register. A store saves another register
 /// on the stack for it.
-fn far_word(number: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), String> {
+fn far_word(number: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), AssemblyError> {
     if !store {
         far_address(number, displacement, code);
         return access(word(store), number, Place::Near(number, 0), code);

@@ -8,29 +8,124 @@ use crate::program::{Bound, Crossing, Device, DeviceMemory, Dispatch, Residents,
 /// First word of a SPIR-V module.
 const MAGIC: u32 = 0x0723_0203;
 
+/// A mistake in a device.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceFault {
+    /// Kernels and modules of different numbers.
+    #[error("there are {kernels} kernels and {modules} modules")]
+    Modules {
+        /// The number of kernels.
+        kernels: usize,
+        /// The number of modules.
+        modules: usize,
+    },
+    /// More bindings than the device has.
+    #[error("kernel {kernel} binds {bindings} ranges of at most {most}")]
+    TooManyBindings {
+        /// The kernel.
+        kernel: String,
+        /// The number of its bindings.
+        bindings: usize,
+        /// The number that the device has.
+        most: u32,
+    },
+    /// Operands without a binding, or bindings without an operand.
+    #[error("the operands of kernel {kernel} are not those that it binds")]
+    Operands {
+        /// The kernel.
+        kernel: String,
+    },
+    /// A module that is no SPIR-V, or a number of workgroups beyond the limits.
+    #[error("kernel {kernel} cannot be dispatched as {groups:?} workgroups of its module")]
+    Groups {
+        /// The kernel.
+        kernel: String,
+        /// The numbers of workgroups.
+        groups: [u32; 3],
+    },
+    /// An area too small for the status.
+    #[error("there is no room for the status of a region")]
+    NoStatus,
+    /// A region that should initialize variables, but is not the last one, or has data that crosses.
+    #[error("region {region} does not give variables their first contents")]
+    FirstContents {
+        /// The index of the region.
+        region: usize,
+    },
+    /// A variable outside of the area.
+    #[error("variable {name} is not where it should be on the device")]
+    Variable {
+        /// Its name.
+        name: String,
+    },
+    /// Data that crosses between host and device outside of their memory.
+    #[error("what crosses is not where it should be: {0:?}")]
+    Crossing(Crossing),
+    /// A dispatch of a kernel beyond the table.
+    #[error("kernel {index} of the device does not exist")]
+    NoKernel {
+        /// Its index.
+        index: usize,
+    },
+    /// A dispatch with another number of bindings than its kernel.
+    #[error("kernel {kernel} is bound to {bindings} ranges")]
+    Bindings {
+        /// The kernel.
+        kernel: String,
+        /// The number of ranges.
+        bindings: usize,
+    },
+    /// A range outside of its memory, or shorter than its buffer.
+    #[error("{buffer} of kernel {kernel} is not where it should be: {bound:?}")]
+    Range {
+        /// The buffer.
+        buffer: String,
+        /// The kernel.
+        kernel: String,
+        /// The range.
+        bound: Bound,
+    },
+    /// A constant that a kernel writes.
+    #[error("{buffer} of kernel {kernel} is written, and must not be")]
+    Written {
+        /// The buffer.
+        buffer: String,
+        /// The kernel.
+        kernel: String,
+    },
+    /// A number of workgroups that is read from a wrong place.
+    #[error("workgroups of kernel {kernel} are not counted at {place}")]
+    Counts {
+        /// The index of the kernel.
+        kernel: usize,
+        /// The place in the area.
+        place: u64,
+    },
+}
+
 /// Checks a device and the modules of its kernels.
 ///
 /// # Errors
-/// A sentence about the first mistake.
-pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), String> {
+/// The first mistake.
+pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), DeviceFault> {
     let kernels = device.kernels.len();
     if (modules.words.len(), modules.groups.len()) != (kernels, kernels) {
-        return Err(format!("there are {kernels} kernels and {} modules", modules.words.len()));
+        return Err(DeviceFault::Modules { kernels, modules: modules.words.len() });
     }
     for ((known, words), groups) in device.kernels.iter().zip(&modules.words).zip(&modules.groups) {
         let (bindings, kernel) = (known.binding_count(), &known.kernel);
         if bindings > MOST_BINDINGS.min(gpu.bindings as usize) {
-            return Err(format!("kernel {} binds {bindings} ranges of at most {}", kernel.name, gpu.bindings));
+            return Err(DeviceFault::TooManyBindings { kernel: kernel.name.clone(), bindings, most: gpu.bindings });
         }
         if kernel.pointer_params().count() != known.bindings.len() || (0..bindings).any(|binding| !known.bindings.contains(&binding)) {
-            return Err(format!("the operands of kernel {} are not those that it binds", kernel.name));
+            return Err(DeviceFault::Operands { kernel: kernel.name.clone() });
         }
         if words.first() != Some(&MAGIC) || groups.iter().any(|count| !(1..=Grid::MOST_GROUPS).contains(count)) {
-            return Err(format!("kernel {} cannot be dispatched as {groups:?} workgroups of its module", kernel.name));
+            return Err(DeviceFault::Groups { kernel: kernel.name.clone(), groups: *groups });
         }
     }
     if device.area_bytes < 4 || device.staging_bytes < 4 {
-        return Err("there is no room for the status of a region".into());
+        return Err(DeviceFault::NoStatus);
     }
     check_residents(device)?;
     for region in &device.regions {
@@ -44,15 +139,15 @@ pub fn check(device: &Device, gpu: &Gpu, modules: &Modules) -> Result<(), String
 }
 
 /// Checks that variables that live on the device are in the area. The region that initializes them must be the last, and no data may cross in it.
-fn check_residents(device: &Device) -> Result<(), String> {
+fn check_residents(device: &Device) -> Result<(), DeviceFault> {
     let Some(Residents { variables, region }) = &device.residents else { return Ok(()) };
     let is_alone = device.regions.get(*region).is_some_and(|region| region.enter.is_empty() && region.leave.is_empty());
     if !is_alone || region + 1 != device.regions.len() {
-        return Err(format!("region {region} does not give variables their first contents"));
+        return Err(DeviceFault::FirstContents { region: *region });
     }
     let is_inside = |variable: &&Variable| variable.offset >= 4 && fits(variable.offset, 4, variable.bytes, device.area_bytes);
     match variables.iter().find(|variable| !is_inside(variable)) {
-        Some(variable) => Err(format!("variable {} is not where it should be on the device", variable.name)),
+        Some(variable) => Err(DeviceFault::Variable { name: variable.name.clone() }),
         None => Ok(()),
     }
 }
@@ -62,21 +157,21 @@ fn fits(offset: u64, multiple: u64, bytes: u64, room: u64) -> bool {
     offset.is_multiple_of(multiple) && offset.checked_add(bytes).is_some_and(|end| end <= room.next_multiple_of(4))
 }
 
-fn check_crossing(device: &Device, crossing: &Crossing) -> Result<(), String> {
+fn check_crossing(device: &Device, crossing: &Crossing) -> Result<(), DeviceFault> {
     let bytes = crossing.device_bytes();
     let has_room = [(crossing.staging, device.staging_bytes), (crossing.device, device.area_bytes)]
         .iter()
         .all(|&(offset, room)| offset >= 4 && fits(offset, 4, bytes, room));
     let is_sound = crossing.bytes > 0 && (!crossing.is_extent || crossing.bytes == 8);
-    if has_room && is_sound { Ok(()) } else { Err(format!("what crosses is not where it should be: {crossing:?}")) }
+    if has_room && is_sound { Ok(()) } else { Err(DeviceFault::Crossing(*crossing)) }
 }
 
-fn check_dispatch(device: &Device, gpu: &Gpu, Dispatch { kernel, bindings, .. }: &Dispatch) -> Result<(), String> {
+fn check_dispatch(device: &Device, gpu: &Gpu, Dispatch { kernel, bindings, .. }: &Dispatch) -> Result<(), DeviceFault> {
     let number = *kernel;
-    let known = device.kernels.get(number).ok_or_else(|| format!("kernel {number} of the device does not exist"))?;
+    let known = device.kernels.get(number).ok_or(DeviceFault::NoKernel { index: number })?;
     let kernel = &known.kernel;
     if known.binding_count() != bindings.len() {
-        return Err(format!("kernel {} is bound to {} ranges", kernel.name, bindings.len()));
+        return Err(DeviceFault::Bindings { kernel: kernel.name.clone(), bindings: bindings.len() });
     }
     for ((_, buffer), &binding) in kernel.pointer_params().zip(&known.bindings) {
         let bound = &bindings[binding];
@@ -85,20 +180,20 @@ fn check_dispatch(device: &Device, gpu: &Gpu, Dispatch { kernel, bindings, .. }:
         let is_inside = fits(offset, gpu.offset_alignment, bytes, room) && bytes.is_multiple_of(4) && bytes <= gpu.range_bytes;
         let is_whole = buffer.elements.checked_mul(buffer.lane.bytes().into()).is_some_and(|needed| needed <= bytes && bytes > 0);
         if !is_inside || !is_whole {
-            return Err(format!("{} of kernel {} is not where it should be: {bound:?}", buffer.name, kernel.name));
+            return Err(DeviceFault::Range { buffer: buffer.name.clone(), kernel: kernel.name.clone(), bound: *bound });
         }
         if memory == DeviceMemory::Constants && buffer.kind != BufferKind::Input {
-            return Err(format!("{} of kernel {} is written, and must not be", buffer.name, kernel.name));
+            return Err(DeviceFault::Written { buffer: buffer.name.clone(), kernel: kernel.name.clone() });
         }
     }
     Ok(())
 }
 
 /// Checks that a number of workgroups that is read from the area is inside it, and does not overlap the status.
-fn check_counts(device: &Device, dispatch: &Dispatch) -> Result<(), String> {
+fn check_counts(device: &Device, dispatch: &Dispatch) -> Result<(), DeviceFault> {
     let is_sound = |place: u64| place >= 4 && fits(place, 4, Dispatch::COUNT_BYTES, device.area_bytes);
     match dispatch.counts {
-        Some(place) if !is_sound(place) => Err(format!("workgroups of kernel {} are not counted at {place}", dispatch.kernel)),
+        Some(place) if !is_sound(place) => Err(DeviceFault::Counts { kernel: dispatch.kernel, place }),
         _ => Ok(()),
     }
 }
@@ -115,7 +210,7 @@ mod tests {
         let (mut device, mut modules) = (device(), modules());
         change(&mut device, &mut modules);
         let Unit::Gpu(gpu) = GPUS[0].unit else { panic!("a GPU") };
-        check(&device, &gpu, &modules).unwrap_err()
+        check(&device, &gpu, &modules).unwrap_err().to_string()
     }
 
     fn first_dispatch(device: &mut Device) -> &mut Dispatch {

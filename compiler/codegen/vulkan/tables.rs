@@ -219,7 +219,7 @@ pub fn tables(
     let Unit::Gpu(gpu) = device.machine.unit else {
         return Err(CodegenError::Bug(format!("{} is no GPU", device.machine.level)));
     };
-    check(device, &gpu, modules).map_err(CodegenError::Bug)?;
+    check(device, &gpu, modules).map_err(|fault| CodegenError::Bug(fault.to_string()))?;
     let layouts = binding_counts(device);
     let arrays = Arrays::new(device);
     let mut table = Table { device, layouts: &layouts, bytes: vec![0; 8 * Head::End as usize] };

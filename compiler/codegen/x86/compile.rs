@@ -43,7 +43,7 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     fold_loads(&mut function, &uses, set.has_avx512());
     fold_stores(&mut function, &uses);
     move_numbers(&mut function, most_in_loop);
-    assemble(&set, &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
+    assemble(&set, &function).map_err(|error| CodegenError::assembly(format!("kernel {}", kernel.name), error))
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. Masks have seven, and two serve the values of a round.

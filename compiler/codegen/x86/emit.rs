@@ -6,7 +6,7 @@ use super::inst::{Arg, Arithmetic, Inst, Op, Width};
 use super::length::Length;
 use super::registers::{MASK, RBP, RSP, class};
 use super::rows::{Memory, Row, Shape};
-use crate::codegen::own::{Address, Base};
+use crate::codegen::own::{Address, AssemblyError, Base, Missing, Position, RowFault};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 
@@ -19,8 +19,8 @@ pub(super) struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    fn address(&self, address: &Address, allocations: &mut impl Iterator<Item = u8>) -> Result<MemoryOperand, String> {
-        let mut next = || allocations.next().ok_or("an address without registers");
+    fn address(&self, address: &Address, allocations: &mut impl Iterator<Item = u8>) -> Result<MemoryOperand, AssemblyError> {
+        let mut next = || allocations.next().ok_or(Missing::AddressRegisters);
         let (base, offset) = match address.base {
             Base::Register(_) => (next()?, 0),
             Base::Locals => (RSP, self.frame.slot_bytes as i32),
@@ -36,7 +36,7 @@ impl Emitter<'_> {
     }
 
     /// Writes an instruction. `at` has its registers in the order of its operands.
-    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let numbers: Vec<u8> = at.iter().map(|register| register.hw_enc() as u8).collect();
         if let Op::Vector { row, length, zeroing, broadcast } = inst.op {
             let mut fields = self.fields(row, inst, at)?;
@@ -57,7 +57,7 @@ impl Emitter<'_> {
     }
 
     /// Computes the fields of a vector instruction.
-    fn fields(&self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<Fields, String> {
+    fn fields(&self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<Fields, AssemblyError> {
         let mut registers = at.iter().copied();
         let (mut explicit, mut mask, mut immediate) = (SmallVec::<[Explicit; 4]>::new(), 0, None);
         for arg in &inst.args {
@@ -68,7 +68,7 @@ impl Emitter<'_> {
                     explicit.push(Explicit::Memory(self.address(address, numbers)?));
                 }
                 arg => {
-                    let register = registers.next().ok_or("an operand without a register")?;
+                    let register = registers.next().ok_or(Missing::Register)?;
                     match arg {
                         Arg::Masked(_) => mask = register.hw_enc() as u8,
                         Arg::Tied(_) => {}
@@ -81,9 +81,9 @@ impl Emitter<'_> {
         let explicit: SmallVec<[Rm; 4]> = explicit.into_iter().map(Explicit::field).collect();
         let register = |i: usize| match explicit.get(i) {
             Some(Rm::Register(number)) => Ok(*number),
-            _ => Err(format!("operand {i} of {} is no register", row.name)),
+            _ => Err(AssemblyError::row(row.name, RowFault::NoRegister(i))),
         };
-        let any = |i: usize| explicit.get(i).copied().ok_or_else(|| format!("{} lacks operand {i}", row.name));
+        let any = |i: usize| explicit.get(i).copied().ok_or_else(|| AssemblyError::row(row.name, RowFault::Lacks(i)));
         let (reg, vvvv, rm) = match row.shape {
             // Two equal source registers: the result is zeros or ones, independent of their contents.
             Shape::Rvm if explicit.len() == 1 => (register(0)?, register(0)?, any(0)?),
@@ -103,16 +103,16 @@ impl Emitter<'_> {
     }
 
     /// Writes an instruction on general-purpose registers.
-    fn scalar(&mut self, inst: &Inst, at: &[PReg], numbers: &[u8], place: Option<Rm>) -> Result<(), String> {
+    fn scalar(&mut self, inst: &Inst, at: &[PReg], numbers: &[u8], place: Option<Rm>) -> Result<(), AssemblyError> {
         let first = numbers.first().copied().unwrap_or(0);
-        let memory = || place.ok_or("no memory operand");
+        let memory = || place.ok_or(Missing::Memory);
         match inst.op {
             Op::Parameters => {}
             Op::Constant(number) => self.code.constant(first, number),
             Op::LoadAddress => self.code.general(None, true, &[0x8D], first, memory()?, &[]),
             Op::Arithmetic(op) => self.arithmetic(op, inst, numbers)?,
             Op::Shift(shift) => {
-                let Some(Arg::Immediate(count)) = inst.args.last() else { return Err("a shift without a count".into()) };
+                let Some(Arg::Immediate(count)) = inst.args.last() else { return Err(Missing::ShiftCount.into()) };
                 self.code.general(None, true, &[0xC1], shift as u8, Rm::Register(first), &[*count as u8]);
             }
             Op::Negate => self.code.general(None, true, &[0xF7], 3, Rm::Register(first), &[]),
@@ -121,7 +121,7 @@ impl Emitter<'_> {
             Op::Extend(width, signed) => self.widened(width, signed, first, Rm::Register(numbers[1])),
             Op::Load(width, signed) => self.widened(width, signed, first, memory()?),
             Op::Store(width) => {
-                let value = *numbers.last().ok_or("nothing to store")?;
+                let value = *numbers.last().ok_or(Missing::Moved)?;
                 match width {
                     Width::Byte => self.code.general_byte(&[0x88], value, memory()?),
                     Width::Word => self.code.general(Some(0x66), false, &[0x89], value, memory()?, &[]),
@@ -132,7 +132,7 @@ impl Emitter<'_> {
             Op::Fetch { writes: true } => self.code.general(None, false, &[0x0F, 0x0D], 1, memory()?, &[]),
             Op::Fetch { writes: false } => self.code.general(None, false, &[0x0F, 0x18], 1, memory()?, &[]),
             Op::Divide { signed } => {
-                let divisor = Rm::Register(*numbers.last().ok_or("no divisor")?);
+                let divisor = Rm::Register(*numbers.last().ok_or(Missing::Divisor)?);
                 if signed {
                     self.code.bytes.extend([0x48, 0x99]);
                 } else {
@@ -158,12 +158,12 @@ impl Emitter<'_> {
                 compare(&inst.args, at, self.code)?;
                 self.code.general(None, true, &[0x0F, 0x40 | condition as u8], first, Rm::Register(numbers[2]), &[]);
             }
-            other => return Err(format!("{other:?} inside a block")),
+            other => return Err(AssemblyError::misplaced(other, Position::Inside)),
         }
         Ok(())
     }
 
-    fn arithmetic(&mut self, op: Arithmetic, inst: &Inst, numbers: &[u8]) -> Result<(), String> {
+    fn arithmetic(&mut self, op: Arithmetic, inst: &Inst, numbers: &[u8]) -> Result<(), AssemblyError> {
         let digit = match op {
             Arithmetic::Add => 0,
             Arithmetic::Or => 1,
@@ -224,7 +224,7 @@ impl Explicit {
 }
 
 /// Checks operands against a row: each must be in the row's register file, or memory where the row allows it.
-fn check(row: &Row, explicit: &[Explicit], number: bool) -> Result<(), String> {
+fn check(row: &Row, explicit: &[Explicit], number: bool) -> Result<(), AssemblyError> {
     // The first operand may be omitted if it is the result. All but the result may be omitted if their contents do not matter.
     let files = row.files();
     let skipped = files.len().saturating_sub(explicit.len());
@@ -239,14 +239,14 @@ fn check(row: &Row, explicit: &[Explicit], number: bool) -> Result<(), String> {
             Explicit::Memory(_) => of(i) == row.memory_operand() && row.memory != Memory::No,
         };
         if !fits {
-            return Err(format!("operand {i} of {} is none of its kind", row.name));
+            return Err(AssemblyError::row(row.name, RowFault::OtherKind(i)));
         }
     }
-    if number != row.number { Err(format!("{} with or without a number", row.name)) } else { Ok(()) }
+    if number != row.number { Err(AssemblyError::row(row.name, RowFault::HasNumber)) } else { Ok(()) }
 }
 
 /// Compares the last two operands; the second is a register or a constant.
-pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), String> {
+pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), AssemblyError> {
     let last = at.len().saturating_sub(1);
     match args.last() {
         Some(Arg::Immediate(0)) => {
@@ -271,7 +271,11 @@ fn with_number(digit: u8, register: u8, number: i32, code: &mut Assembler) {
 }
 
 /// Returns the number of a general-purpose register.
-pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, String> {
-    let register = at.get(i).ok_or("an operand without a register")?;
-    if register.class() == MASK { Err("a mask register where a number is wanted".into()) } else { Ok(register.hw_enc() as u8) }
+pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
+    let register = at.get(i).ok_or(Missing::Register)?;
+    if register.class() == MASK {
+        Err(AssemblyError::Class { found: "mask register", wanted: "number" })
+    } else {
+        Ok(register.hw_enc() as u8)
+    }
 }

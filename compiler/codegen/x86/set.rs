@@ -7,7 +7,7 @@ use super::inst::{Inst, Op};
 use super::length::Length;
 use super::registers::{GENERAL, MASK, RAX, RSP, SAVED, VECTOR, VOLATILE};
 use super::rows::{self, Feature, Row};
-use crate::codegen::own::{InstructionSet, Need, Reach};
+use crate::codegen::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
 use crate::machine::Machine;
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 
@@ -43,8 +43,8 @@ impl X86 {
         }
     }
 
-    fn spill(&self, register: PReg, slot: Allocation, store: bool, code: &mut Assembler) -> Result<(), String> {
-        let slot = slot.as_stack().ok_or("a spill to no slot")?;
+    fn spill(&self, register: PReg, slot: Allocation, store: bool, code: &mut Assembler) -> Result<(), AssemblyError> {
+        let slot = slot.as_stack().ok_or(Missing::Slot)?;
         let place = Rm::Memory(MemoryOperand::Sum { base: RSP, index: None, displacement: 8 * slot.index() as i32 });
         let (number, whole) = (register.hw_enc() as u8, Length::of(self.vector_bytes));
         match (register.class(), store) {
@@ -96,32 +96,32 @@ impl InstructionSet for X86 {
         frame.stack_bytes()
     }
 
-    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         frame.enter(code);
         Ok(())
     }
 
-    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         if let Op::Vector { row, length, .. } = inst.op
             && (!row.has(length) || length.bytes() > self.vector_bytes || row.feature == Feature::Avx512 && !self.has_avx512())
         {
-            return Err(format!("{} of {} bytes, which this level does not have", row.name, length.bytes()));
+            return Err(AssemblyError::OtherLevel { what: format!("{} of {} bytes", row.name, length.bytes()) });
         }
         Emitter { frame, code }.inst(inst, at)
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, _: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn transfer(&self, from: Allocation, to: Allocation, _: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         match (from.as_reg(), to.as_reg()) {
             (Some(from), Some(to)) => self.copy(from, to, code),
             (Some(from), None) => self.spill(from, to, true, code)?,
             (None, Some(to)) => self.spill(to, from, false, code)?,
-            (None, None) => return Err("a move from memory to memory".into()),
+            (None, None) => return Err(AssemblyError::MemoryToMemory),
         }
         Ok(())
     }
 
-    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
-        let Op::Return(status) = inst.op else { return Err(format!("{:?} returns", inst.op)) };
+    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+        let Op::Return(status) = inst.op else { return Err(AssemblyError::misplaced(inst.op, Position::Return)) };
         // Upper halves of vector registers are cleared (`vzeroupper`) for code that does not use them.
         code.bytes.extend([0xC5, 0xF8, 0x77]);
         code.constant(RAX, i64::from(status as u32));
@@ -130,7 +130,7 @@ impl InstructionSet for X86 {
         Ok(())
     }
 
-    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Condition, String> {
+    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Condition, AssemblyError> {
         match inst.op {
             Op::TestBranch => {
                 let register = general(at, 0)?;
@@ -141,7 +141,7 @@ impl InstructionSet for X86 {
                 compare(&inst.args, at, code)?;
                 Ok(condition)
             }
-            other => Err(format!("{other:?} branches")),
+            other => Err(AssemblyError::misplaced(other, Position::Branch)),
         }
     }
 
@@ -174,7 +174,7 @@ impl InstructionSet for X86 {
         code.bytes.resize(code.bytes.len() + bytes, 0xCC);
     }
 
-    fn refer(&self, Tail(tail): Tail, distance: i64, field: &mut [u8]) -> Result<(), String> {
+    fn refer(&self, Tail(tail): Tail, distance: i64, field: &mut [u8]) -> Result<(), AssemblyError> {
         field[..4].copy_from_slice(&((distance - i64::from(tail)) as i32).to_le_bytes());
         Ok(())
     }

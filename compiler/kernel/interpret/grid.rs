@@ -41,12 +41,12 @@ mod tests {
     use crate::kernel::verify::verify;
 
     /// Runs a kernel on buffers of zeros, and returns the buffers.
-    fn run(text: &str, seed: u64) -> Result<Vec<Vec<u8>>, String> {
+    fn run(text: &str, seed: u64) -> Result<Vec<Vec<u8>>, InterpretError> {
         let kernel = parse_kernel(text).unwrap();
-        verify(&kernel).map_err(|error| error.to_string())?;
+        verify(&kernel).unwrap();
         let bytes = |(_, data): (Buffer, &BufferData)| vec![0; data.bytes() as usize];
         let mut buffers: Vec<Vec<u8>> = kernel.pointer_params().map(bytes).collect();
-        interpret_grid(&kernel, &mut buffers, seed).map_err(|error| error.to_string())?;
+        interpret_grid(&kernel, &mut buffers, seed)?;
         Ok(buffers)
     }
 
@@ -77,14 +77,14 @@ mod tests {
     fn positions_that_meet_are_an_error() {
         let kernel =
             |body: &str| format!("kernel @k(x: input i8[8] align 1, y: output i8[8] align 1, %0: i64) grid 4 workgroup 4 {{ {body} }}");
-        let meet = |body: &str| run(&kernel(body), 1).map(|_| ()).map_err(|error| error.contains("meet in element"));
+        let meet = |body: &str| run(&kernel(body), 1).map(|_| ()).map_err(|error| error.to_string().contains("meet in element"));
         assert_eq!(meet("%1: i8 = load x[0] store y[%0], %1"), Ok(()));
         assert_eq!(meet("%1: i8 = load y[%0] store y[%0], %1"), Ok(()));
         assert_eq!(meet("%1: i8 = load y[0]"), Ok(()));
         assert_eq!(meet("store y[0], 1"), Err(true));
         assert_eq!(meet("%1: i8x2 = load x[0] store y[%0], %1"), Err(true));
         assert_eq!(meet("%1: i8 = load y[%0 + 1] store y[%0], %1"), Err(true));
-        let two = run(&kernel("store y[3], 1"), 1).unwrap_err();
+        let two = run(&kernel("store y[3], 1"), 1).unwrap_err().to_string();
         assert!(two.starts_with("kernel k: positions ") && two.ends_with(" meet in element 3 of buffer y"), "{two}");
     }
 
@@ -174,7 +174,7 @@ mod tests {
         for (number, _) in SUMS.match_indices("barrier") {
             let text = format!("{}{}", &SUMS[..number], &SUMS[number + 7..]);
             let error = run(&text, 3).unwrap_err();
-            assert!(error.contains(" meet in element "), "{error}");
+            assert!(error.to_string().contains(" meet in element "), "{error}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Memory areas of the file's plan beside the first one. The application provides each area separately; they are not part of the arena.
 
-use super::checked::{check, refused};
+use super::checked::PlanFault;
 use super::imported::{FIRST_AREA, InFile, given_up};
 use crate::plan::{self, Place, Request, TensorId};
 use crate::program::Address;
@@ -19,8 +19,8 @@ impl Areas {
     /// or shares its place with others.
     ///
     /// # Errors
-    /// A message if the planner refuses, or if a plan does not pass its check.
-    pub fn new(request: &mut Request, wanted: &[(TensorId, InFile)]) -> Result<Self, String> {
+    /// A fault if the planner refuses, or if a plan does not pass its check.
+    pub fn new(request: &mut Request, wanted: &[(TensorId, InFile)]) -> Result<Self, PlanFault> {
         let mut areas = Self::default();
         let last = wanted.iter().map(|(_, place)| place.memory_id).max().unwrap_or(0);
         for (number, memory_id) in (FIRST_AREA + 1..=last).enumerate() {
@@ -35,11 +35,11 @@ impl Areas {
                     Ok(plan) => break plan,
                     Err(error) => error,
                 };
-                let index = given_up(&alone, &error).ok_or_else(|| refused(&error))?;
+                let index = given_up(&alone, &error).ok_or(error)?;
                 let tensor = &mut alone.tensors[index];
                 (tensor.fixed, tensor.place) = (None, Place::State);
             };
-            check(&alone, &plan)?;
+            plan::check(&alone, &plan)?;
             areas.bytes.push(plan.arena_bytes);
             for (tensor, alone) in (0..).zip(&alone.tensors) {
                 if let Some(offset) = alone.fixed {

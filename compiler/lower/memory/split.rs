@@ -1,6 +1,6 @@
 //! Tensors and scratch memory in the application's areas. The first area is the arena. What lies in another one leaves the request.
 
-use super::checked::refused;
+use super::checked::PlanFault;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::lower::division::held::held;
 use crate::lower::stages::chosen::Item;
@@ -32,7 +32,7 @@ pub(in crate::lower) fn split(frame: &Frame<'_>, grouped: &Grouped, items: &[Ite
     let areas = frame.options.areas.for_plan(frame.variables.state_bytes());
     let mut placement = match plan::place(request, &areas) {
         Ok(placement) => placement,
-        Err(PlaceError::Plan(error)) => return Err(bug(refused(&error)).into()),
+        Err(PlaceError::Plan(error)) => return Err(bug(PlanFault::from(error).to_string()).into()),
         Err(PlaceError::Shortage(shortage)) => return Err(too_small(frame, grouped, items, &shortage).into()),
     };
     if frame.options.threads.count > 1 {
@@ -42,7 +42,7 @@ pub(in crate::lower) fn split(frame: &Frame<'_>, grouped: &Grouped, items: &[Ite
         }
     }
     let checked = plan::check_areas(request, &areas, &placement);
-    checked.map_err(|error| bug(format!("the memory plan does not pass its check: {error}")))?;
+    checked.map_err(|error| bug(PlanFault::from(error).to_string()))?;
     Ok(of_placement(frame, placement))
 }
 

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::Group;
 use crate::ir::{Function, Method, Module};
+use crate::lower::memory::checked::PlanFault;
 use crate::lower::memory::variables::Variables;
 use crate::lower::options::Options;
 use crate::lower::search::special::{Overwriting, Shortened};
@@ -33,7 +34,7 @@ pub(in crate::lower) struct Frame<'a> {
 pub(in crate::lower) type Orders = Memo<Request, Result<Order, PlanError>>;
 
 /// Plans with the order of their steps, or a message, by request.
-pub(in crate::lower) type Plans = Memo<Request, Result<(Vec<usize>, Plan), String>>;
+pub(in crate::lower) type Plans = Memo<Request, Result<(Vec<usize>, Plan), PlanFault>>;
 
 impl<'a> Frame<'a> {
     /// Returns the context for the schedule of a group.

@@ -12,7 +12,7 @@ use crate::lower::division::lists::{self, Stream, Streamed, streamed};
 use crate::lower::division::ranges;
 use crate::lower::memory::addresses::Addresses;
 use crate::lower::memory::areas::Areas;
-use crate::lower::memory::checked::{check, checked, refused};
+use crate::lower::memory::checked::{PlanFault, checked};
 use crate::lower::memory::imported::{self, InFile};
 use crate::lower::memory::lending::{self, Loans};
 use crate::lower::memory::moving::MovingPlaces;
@@ -64,14 +64,14 @@ impl<'a> Planned<'a> {
             PlanSource::Own | PlanSource::Smallest => frame.plans.get(&request, || own_plan(frame, &request)),
             PlanSource::Program => plan_of_file(frame, placed, &items, &ids, (&mut request, &mut areas)),
         };
-        let (order, plan) = found.map_err(bug)?;
+        let (order, plan) = found.map_err(|fault| bug(fault.to_string()))?;
         let has_areas = !frame.options.areas.list().is_empty();
         let may_join =
             ranges::takes(frame.options) && placed.ends.entered.is_empty() && frame.options.plan == PlanSource::Own && !has_areas;
         let alone = Streamed { streams: vec![None; order.len()], order, plan };
         let Streamed { order, plan, streams } = if matches!(purpose, Purpose::Kernels) && may_join {
             let streams = lists::of_work(&items, bands, frame.options.threads.count);
-            for_threads(&request, &streams, alone).map_err(bug)?
+            for_threads(&request, &streams, alone).map_err(|fault| bug(fault.to_string()))?
         } else {
             alone
         };
@@ -119,7 +119,7 @@ fn in_outputs(
     let lent = if lends { lending::lent(frame, placed, ids, (&request, &plan))? } else { None };
     match lent {
         Some((Lent { request, plan }, loans)) => {
-            check(&request, &plan).map_err(bug)?;
+            plan::check(&request, &plan).map_err(PlanFault::from).map_err(|fault| bug(fault.to_string()))?;
             Ok((request, plan, loans))
         }
         None => {
@@ -156,11 +156,11 @@ pub(in crate::lower) fn trial<'a>(
 /// The planner's errors: see [`Planned::new`].
 pub(in crate::lower) fn own_arena(frame: &Frame<'_>, request: &Request) -> Result<u64, Diagnostics> {
     let found = frame.plans.get(request, || own_plan(frame, request));
-    Ok(found.map_err(bug)?.1.arena_bytes)
+    Ok(found.map_err(|fault| bug(fault.to_string()))?.1.arena_bytes)
 }
 
 /// Returns a plan for several threads, if it costs little memory. Else returns the plan for one thread.
-fn for_threads(request: &Request, streams: &[Option<Stream>], alone: Streamed) -> Result<Streamed, String> {
+fn for_threads(request: &Request, streams: &[Option<Stream>], alone: Streamed) -> Result<Streamed, PlanFault> {
     if let Some(streamed) = streamed(request, streams, &alone.plan) {
         return Ok(streamed);
     }
@@ -171,7 +171,7 @@ fn for_threads(request: &Request, streams: &[Option<Stream>], alone: Streamed) -
 }
 
 /// Plans a request. Returns the plan with the order of its steps.
-fn own_plan(frame: &Frame<'_>, request: &Request) -> Result<(Vec<usize>, Plan), String> {
+fn own_plan(frame: &Frame<'_>, request: &Request) -> Result<(Vec<usize>, Plan), PlanFault> {
     let order = |request: &Request| match request.effort {
         // The final plan uses the order of the trial.
         Effort::Trial | Effort::Normal => {
@@ -180,7 +180,7 @@ fn own_plan(frame: &Frame<'_>, request: &Request) -> Result<(Vec<usize>, Plan), 
         }
         Effort::Max => plan::order(request),
     };
-    let (order, plan) = plan::plan_reordered_by(request, order).map_err(|error| refused(&error))?;
+    let (order, plan) = plan::plan_reordered_by(request, order)?;
     checked(&request.reordered(&order), order, plan)
 }
 
@@ -191,7 +191,7 @@ fn plan_of_file(
     items: &[Item<'_>],
     ids: &FxHashMap<Value, TensorId>,
     (request, areas): (&mut Request, &mut Areas),
-) -> Result<(Vec<usize>, Plan), String> {
+) -> Result<(Vec<usize>, Plan), PlanFault> {
     let groups = items.iter().filter_map(|item| if let Work::Group(group) = item.work { Some(group) } else { None });
     let places = imported::places(frame.module, frame.method, placed.resolver.function(), groups);
     let mut wanted: Vec<(TensorId, InFile)> = places.iter().filter_map(|(root, &place)| Some((*ids.get(root)?, place))).collect();
@@ -201,6 +201,6 @@ fn plan_of_file(
         let tensor = &mut request.tensors[id.index()];
         tensor.fixed = Some(place.offset).filter(|_| tensor.place == Place::Arena && place.fits(tensor));
     }
-    let plan = imported::plan_with_places(request).map_err(|error| refused(&error))?;
+    let plan = imported::plan_with_places(request)?;
     checked(request, (0..items.len()).collect(), plan)
 }

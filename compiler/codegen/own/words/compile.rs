@@ -37,7 +37,7 @@ pub fn word_kernel<S: Select, I: InstructionSet<Inst = S::Inst>>(
     sweep(&mut function, &mut uses);
     fuse(&mut function, &uses);
     move_numbers(&mut function, most_in_loop);
-    assemble(set, &function).map_err(|what| CodegenError::Bug(format!("kernel {}: {what}", kernel.name)))
+    assemble(set, &function).map_err(|error| CodegenError::assembly(format!("kernel {}", kernel.name), error))
 }
 
 /// Compiles a function of the driver.
@@ -52,12 +52,11 @@ pub fn word_driver<S: WordSet>(
 where
     for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
-    let bug = |what: String| CodegenError::Bug(format!("a function of the driver: {what}"));
     driver::verify::verify(function, LAYOUT).map_err(CodegenError::Driver)?;
     let mut lowered = lower_driver(function, state)?;
     let mut uses = count_uses(&lowered);
     sweep(&mut lowered, &mut uses);
-    Ok(assemble(set, &lowered).map_err(bug)?.code)
+    Ok(assemble(set, &lowered).map_err(|error| CodegenError::assembly("a function of the driver", error))?.code)
 }
 
 /// Compiles a function that kernels call.
@@ -71,6 +70,6 @@ where
     let mut lowered = lower_support(what, state);
     let mut uses = count_uses(&lowered);
     sweep(&mut lowered, &mut uses);
-    let emitted = assemble(set, &lowered).map_err(|why| CodegenError::Bug(format!("{what:?}: {why}")))?;
+    let emitted = assemble(set, &lowered).map_err(|error| CodegenError::assembly(format!("{what:?}"), error))?;
     Ok(emitted.code)
 }

@@ -4,6 +4,7 @@ use super::frame::Frame;
 use super::inst::{Arg, Inst, Op, Own};
 use super::number::is_byte;
 use super::place::{access, compute, place, sum};
+use crate::codegen::own::{AddressError, AssemblyError, Missing, NumberError, Position};
 use crate::codegen::thumb::access::{Moved, Place};
 use crate::codegen::thumb::emit::{compare_words, general};
 use crate::codegen::thumb::encode::{Assembler, Flags, Operand, shorten};
@@ -25,8 +26,8 @@ impl Assembler {
     ///
     /// # Errors
     /// A message if these operands have no such encoding.
-    pub(super) fn short(&mut self, row: &Row, operands: &[Operand]) -> Result<(), String> {
-        let half = shorten(row, operands).ok_or_else(|| format!("{} of {operands:?}, which this level does not have", row.name))?;
+    pub(super) fn short(&mut self, row: &Row, operands: &[Operand]) -> Result<(), AssemblyError> {
+        let half = shorten(row, operands).ok_or_else(|| AssemblyError::OtherLevel { what: format!("{} of {operands:?}", row.name) })?;
         self.half(half);
         Ok(())
     }
@@ -34,7 +35,7 @@ impl Assembler {
 
 impl Emitter<'_> {
     /// Writes an instruction. `at` has its registers in the order of its operands.
-    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    pub fn inst(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         match inst.op {
             Op::Row(row) => self.row(row, inst, at)?,
             Op::Parameters => {}
@@ -56,12 +57,14 @@ impl Emitter<'_> {
             }
             Op::Call(Some(target)) => self.code.call(target),
             Op::Call(None) => self.code.call_at(general(at, 1)?),
-            Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => return Err(format!("{:?} inside a block", inst.op)),
+            Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => {
+                return Err(AssemblyError::misplaced(inst.op, Position::Inside));
+            }
         }
         Ok(())
     }
 
-    fn own(&mut self, own: Own, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    fn own(&mut self, own: Own, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         match own {
             Own::Load(bytes, signed) => self.moved(inst, Moved { bytes, store: false, signed }, general(at, 0)?, at)?,
             Own::Store(bytes) => {
@@ -96,7 +99,7 @@ impl Emitter<'_> {
     }
 
     /// Writes a comparison of 64 bits: CMP of the low halves and SBCS of the high halves set the flags of the difference.
-    fn long_truth(&mut self, at: &[PReg], flags: Flags) -> Result<(), String> {
+    fn long_truth(&mut self, at: &[PReg], flags: Flags) -> Result<(), AssemblyError> {
         let [to, low, high, other_low, other_high] = [0, 1, 2, 3, 4].map(|i| general(at, i));
         let (to, other_high) = (to?, other_high?);
         compare_words(low?, other_low?, self.code);
@@ -110,7 +113,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn long_sum(&mut self, at: &[PReg], subtract: bool) -> Result<(), String> {
+    fn long_sum(&mut self, at: &[PReg], subtract: bool) -> Result<(), AssemblyError> {
         let [low, high, a_low, a_high, b_low, b_high] = [0, 1, 2, 3, 4, 5].map(|i| general(at, i));
         let (high, b_high) = (high?, b_high?);
         let rows = if subtract { [&rows::SUBS, &rows::SBC] } else { [&rows::ADDS, &rows::ADC] };
@@ -119,11 +122,11 @@ impl Emitter<'_> {
         self.code.short(rows[1], &[high, high, b_high].map(Operand::Word))
     }
 
-    fn row(&mut self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<(), String> {
+    fn row(&mut self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let mut registers = at.iter().map(|register| register.hw_enc() as u8);
         let operand = |arg: &Arg| match arg {
             Arg::Number(number) => Ok(Operand::Number(*number)),
-            _ => registers.next().map(Operand::Word).ok_or("an operand without a register"),
+            _ => registers.next().map(Operand::Word).ok_or(Missing::Register),
         };
         let operands = inst.args.iter().map(operand).collect::<Result<Vec<Operand>, _>>()?;
         match (row.short, &operands[..]) {
@@ -146,7 +149,7 @@ impl Emitter<'_> {
     }
 
     /// Writes an operation on a high register, which the allocator chooses for an operand that a result overwrites. A low one stands in for it.
-    fn overwrite_high(&mut self, row: &Row, to: u8, b: Operand) -> Result<(), String> {
+    fn overwrite_high(&mut self, row: &Row, to: u8, b: Operand) -> Result<(), AssemblyError> {
         let low = u8::from(b == Operand::Word(0));
         self.code.half(0xB400 | 1 << low);
         self.code.copy(low, to);
@@ -156,16 +159,16 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<(Place, i32), String> {
+    fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<(Place, i32), AssemblyError> {
         let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_) | Arg::EarlyDef(_))).count();
-        let address = inst.memory().ok_or("no memory operand")?;
+        let address = inst.memory().ok_or(Missing::Memory)?;
         place(address, at.iter().skip(skipped).map(|register| register.hw_enc() as u8), self.frame)
     }
 
-    fn moved(&mut self, inst: &Inst, moved: Moved, register: u8, at: &[PReg]) -> Result<(), String> {
+    fn moved(&mut self, inst: &Inst, moved: Moved, register: u8, at: &[PReg]) -> Result<(), AssemblyError> {
         match self.memory(inst, at)? {
             (place, 0) => access(moved, register, place, self.code),
-            _ => Err("an index and a displacement".into()),
+            _ => Err(AddressError::IndexAndDisplacement.into()),
         }
     }
 }
@@ -181,13 +184,13 @@ fn skip_if(flags: Flags, count: u16, code: &mut Assembler) {
 }
 
 /// Writes a comparison of the last two operands. The second one may be a constant.
-pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), String> {
+pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), AssemblyError> {
     let last = at.len().saturating_sub(1);
     match args.last() {
         Some(&Arg::Number(number)) => {
             let a = general(at, last)?;
             if a >= 8 || !is_byte(number) {
-                return Err(format!("a comparison of r{a} with {number}"));
+                return Err(NumberError::ComparedHigh { register: a, number }.into());
             }
             code.half(0x2800 | u16::from(a) << 8 | number as u16);
         }

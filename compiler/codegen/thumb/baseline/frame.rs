@@ -1,6 +1,6 @@
 //! The stack frame of a function, and its prologue and epilogue.
 
-use crate::codegen::own::Need;
+use crate::codegen::own::{AssemblyError, Need};
 use crate::codegen::thumb::encode::Assembler;
 use crate::codegen::thumb::registers::{GENERAL, LOW, LR, SAVED, SP};
 use regalloc2::PReg;
@@ -59,7 +59,7 @@ impl Frame {
     }
 
     /// Writes the prologue.
-    pub fn enter(&self, code: &mut Assembler) -> Result<(), String> {
+    pub fn enter(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
         if self.saved != 0 {
             // PUSH of low registers and lr.
             code.half(0xB500 | self.saved & 0xFF);
@@ -72,7 +72,7 @@ impl Frame {
     }
 
     /// Writes the epilogue with the return.
-    pub fn leave(&self, code: &mut Assembler) -> Result<(), String> {
+    pub fn leave(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
         move_stack(self.bytes as i32, code)?;
         if !self.high.is_empty() {
             code.half(0xBC00 | self.stand_ins());
@@ -85,7 +85,7 @@ impl Frame {
 }
 
 /// Moves the stack pointer. A large frame has saved r4.
-fn move_stack(bytes: i32, code: &mut Assembler) -> Result<(), String> {
+fn move_stack(bytes: i32, code: &mut Assembler) -> Result<(), AssemblyError> {
     const SIZE: u8 = 4;
     if bytes.abs() > STEP * STEPS {
         code.build(SIZE, bytes)?;

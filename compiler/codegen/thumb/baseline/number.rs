@@ -1,5 +1,6 @@
 //! Constants in registers, and sums of a register and a small constant.
 
+use crate::codegen::own::{AssemblyError, NumberError};
 use crate::codegen::thumb::encode::{Assembler, Operand};
 use crate::codegen::thumb::registers::SP;
 use crate::codegen::thumb::rows;
@@ -79,9 +80,9 @@ fn upward(bits: u32) -> Vec<Step> {
 
 impl Assembler {
     /// Sets a low register to a constant, by up to seven instructions. It changes flags.
-    pub(super) fn build(&mut self, to: u8, number: i32) -> Result<(), String> {
+    pub(super) fn build(&mut self, to: u8, number: i32) -> Result<(), AssemblyError> {
         if to >= 8 {
-            return Err(format!("a constant in r{to}"));
+            return Err(NumberError::Register(to).into());
         }
         for step in steps(number) {
             let word = |number: u32| [Operand::Word(to), Operand::Word(to), Operand::Number(number as i32)];
@@ -97,7 +98,7 @@ impl Assembler {
     }
 
     /// Adds a constant of up to eight bits, or subtracts it, in low registers. It changes flags.
-    pub(super) fn add_byte(&mut self, to: u8, from: u8, number: i32) -> Result<(), String> {
+    pub(super) fn add_byte(&mut self, to: u8, from: u8, number: i32) -> Result<(), AssemblyError> {
         let row = if number < 0 { &rows::SUB_TWELVE } else { &rows::ADD_TWELVE };
         let number = Operand::Number(number.abs());
         let operands = |from: u8| [Operand::Word(to), Operand::Word(from), number];
@@ -116,7 +117,7 @@ impl Assembler {
     }
 
     /// Sets a low register to the stack pointer plus a constant. It may change flags.
-    pub(super) fn stack_address(&mut self, to: u8, displacement: i32) -> Result<(), String> {
+    pub(super) fn stack_address(&mut self, to: u8, displacement: i32) -> Result<(), AssemblyError> {
         if to < 8 && displacement % 4 == 0 && (0..1024).contains(&displacement) {
             self.half(0xA800 | u16::from(to) << 8 | (displacement as u16 / 4));
             return Ok(());

@@ -1,7 +1,7 @@
 //! Loads, stores and computations of addresses. Displacements are up to 31 units, and an address has a displacement or an index.
 
 use super::frame::Frame;
-use crate::codegen::own::{Address, Base};
+use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing};
 use crate::codegen::thumb::access::{Moved, Place, short_access};
 use crate::codegen::thumb::encode::{Assembler, Operand};
 use crate::codegen::thumb::ops::extension;
@@ -27,7 +27,7 @@ pub(super) fn address_in_sums(address: &Address) -> bool {
 ///
 /// # Errors
 /// A message if no instruction has these operands.
-pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assembler) -> Result<(), String> {
+pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assembler) -> Result<(), AssemblyError> {
     if let Some(half) = short_access(moved, register, place) {
         code.half(half);
         return Ok(());
@@ -43,18 +43,18 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
             access(Moved { signed: false, ..moved }, register, place, code)?;
             code.short(extension(8 * moved.bytes, true), &[register, register].map(Operand::Word))
         }
-        _ => Err(format!("{moved:?} of r{register} at {place:?}")),
+        _ => Err(AssemblyError::Access { what: format!("{moved:?} of r{register}"), place: format!("{place:?}") }),
     }
 }
 
 /// Finds an address in physical registers. Returns it with the rest of the displacement.
-pub(super) fn place(address: &Address, mut registers: impl Iterator<Item = u8>, frame: &Frame) -> Result<(Place, i32), String> {
-    let mut next = || registers.next().ok_or("an address without registers");
+pub(super) fn place(address: &Address, mut registers: impl Iterator<Item = u8>, frame: &Frame) -> Result<(Place, i32), AssemblyError> {
+    let mut next = || registers.next().ok_or(Missing::AddressRegisters);
     let (base, offset) = match address.base {
         Base::Register(_) => (next()?, 0),
         Base::Locals => (SP, frame.locals as i32),
         Base::Arguments => (SP, frame.arguments() as i32),
-        Base::Pool => return Err("a constant after the code".into()),
+        Base::Pool => return Err(AddressError::Pool.into()),
     };
     Ok(match address.index {
         Some((_, shift)) => (Place::Indexed(base, next()?, shift), address.displacement + offset),
@@ -66,7 +66,7 @@ pub(super) fn place(address: &Address, mut registers: impl Iterator<Item = u8>, 
 ///
 /// # Errors
 /// A message if the address has too many parts.
-pub(super) fn compute(to: u8, place: (Place, i32), code: &mut Assembler) -> Result<(), String> {
+pub(super) fn compute(to: u8, place: (Place, i32), code: &mut Assembler) -> Result<(), AssemblyError> {
     match place {
         (Place::Near(SP, displacement), _) => code.stack_address(to, displacement),
         (Place::Near(base, displacement @ -255..256), _) => code.add_byte(to, base, displacement),
@@ -92,12 +92,12 @@ pub(super) fn compute(to: u8, place: (Place, i32), code: &mut Assembler) -> Resu
             code.accumulate(to, base);
             Ok(())
         }
-        other => Err(format!("the address {other:?}")),
+        other => Err(AddressError::Other(format!("{other:?}")).into()),
     }
 }
 
 /// Writes the sum of any two registers.
-pub(super) fn sum(to: u8, [a, b]: [u8; 2], code: &mut Assembler) -> Result<(), String> {
+pub(super) fn sum(to: u8, [a, b]: [u8; 2], code: &mut Assembler) -> Result<(), AssemblyError> {
     if to.max(a).max(b) < 8 {
         return code.short(&rows::ADD, &[to, a, b].map(Operand::Word));
     }

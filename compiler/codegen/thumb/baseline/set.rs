@@ -4,7 +4,7 @@ use super::emit::{Emitter, compare};
 use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::spill::spill;
-use crate::codegen::own::{InstructionSet, Need, Reach};
+use crate::codegen::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use crate::codegen::thumb::encode::{Assembler, Flags};
 use crate::codegen::thumb::registers::{GENERAL, LOW, LR, SP};
 use crate::codegen::thumb::set::{jump, jump_on, reach};
@@ -53,40 +53,40 @@ impl InstructionSet for Thumb1 {
         frame.stack_bytes()
     }
 
-    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         frame.enter(code)
     }
 
-    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         Emitter { frame, code }.inst(inst, at)
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         match (from.as_reg(), to.as_reg()) {
             (Some(from), Some(to)) => code.copy(to.hw_enc() as u8, from.hw_enc() as u8),
             (Some(from), None) => spill(from, to, true, frame, code)?,
             (None, Some(to)) => spill(to, from, false, frame, code)?,
-            (None, None) => return Err("a move from memory to memory".into()),
+            (None, None) => return Err(AssemblyError::MemoryToMemory),
         }
         Ok(())
     }
 
-    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
+    fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         match inst.op {
             Op::Return(status) => code.build(0, status)?,
             Op::ReturnWith => {}
-            other => return Err(format!("{other:?} returns")),
+            other => return Err(AssemblyError::misplaced(other, Position::Return)),
         }
         frame.leave(code)
     }
 
-    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Flags, String> {
+    fn test(&self, inst: &Inst, at: &[PReg], code: &mut Assembler) -> Result<Flags, AssemblyError> {
         match inst.op {
             Op::CompareBranch(flags) => {
                 compare(&inst.args, at, code)?;
                 Ok(flags)
             }
-            other => Err(format!("{other:?} branches")),
+            other => Err(AssemblyError::misplaced(other, Position::Branch)),
         }
     }
 
@@ -121,7 +121,7 @@ impl InstructionSet for Thumb1 {
         (0..bytes / 2).for_each(|_| code.half(0xDE00));
     }
 
-    fn refer(&self, constant: Infallible, _: i64, _: &mut [u8]) -> Result<(), String> {
+    fn refer(&self, constant: Infallible, _: i64, _: &mut [u8]) -> Result<(), AssemblyError> {
         match constant {}
     }
 }

@@ -2,6 +2,7 @@
 
 use super::frame::Frame;
 use super::place::access;
+use crate::codegen::own::{AssemblyError, Missing};
 use crate::codegen::thumb::access::{Moved, Place};
 use crate::codegen::thumb::encode::Assembler;
 use crate::codegen::thumb::registers::SP;
@@ -16,8 +17,8 @@ const FAR: i32 = 1020;
 ///
 /// # Errors
 /// A message if the allocation is not a slot.
-pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), String> {
-    let slot = slot.as_stack().ok_or("a spill to no slot")?;
+pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+    let slot = slot.as_stack().ok_or(Missing::Slot)?;
     let at = frame.slots as i32 + 4 * slot.index() as i32;
     match (register.hw_enc() as u8, store) {
         (low @ 0..8, true) => store_low(low, at, code),
@@ -52,7 +53,7 @@ fn pop(registers: u16, code: &mut Assembler) {
 }
 
 /// Stores a low register on the stack. Another one has the address if that is far.
-fn store_low(register: u8, at: i32, code: &mut Assembler) -> Result<(), String> {
+fn store_low(register: u8, at: i32, code: &mut Assembler) -> Result<(), AssemblyError> {
     if at <= FAR {
         return access(moved(true), register, Place::Near(SP, at), code);
     }

@@ -150,6 +150,6 @@ fn instructions_without_a_short_form_are_refused() {
     {
         let operands: Vec<Operand> = operands.into_iter().map(Operand::Word).collect();
         let error = code.short(row, &operands).unwrap_err();
-        assert!(error.contains(row.name) && code.bytes.is_empty(), "{error}");
+        assert!(error.to_string().contains(row.name) && code.bytes.is_empty(), "{error}");
     }
 }
