@@ -90,6 +90,7 @@ const WITHOUT_CIRCLES: &[&str] = &[
     "input",
     "interface",
     "jit",
+    "kernel",
     "lower",
     "machine",
     "npz",

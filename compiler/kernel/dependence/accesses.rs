@@ -3,8 +3,8 @@
 use super::super::indices::{Indices, Sum};
 use super::super::intervals::Assumed;
 use super::super::visit::Run;
-use super::Places;
-use super::radix::{Monomial, Polynomial, product};
+use super::places::Places;
+use super::polynomial::{Monomial, Polynomial, product};
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::{FxHashMap, FxHashSet};

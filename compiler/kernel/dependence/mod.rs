@@ -7,15 +7,10 @@
 mod accesses;
 mod collide;
 pub mod footprint;
+mod places;
+mod polynomial;
 mod radix;
 
 pub use accesses::{Access, Loops};
 pub use collide::Rounds;
-
-/// Place of each pointer parameter: the number of its memory, and its first byte there. Different memories never overlap.
-pub type Places = Vec<(usize, u64)>;
-
-/// Puts each of `parameters` pointer parameters into a memory of its own.
-pub fn apart(parameters: usize) -> Places {
-    (0..parameters).map(|number| (number, 0)).collect()
-}
+pub use places::{Places, apart};

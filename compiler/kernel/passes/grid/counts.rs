@@ -6,9 +6,10 @@
 
 use super::super::super::verify::verify;
 use super::super::{COMMON, DEAD, KNOWN};
+use super::chain::{Chain, Digit};
+use super::limits::WORKGROUP;
 use super::tree::{Item, Nest, Tree};
-use super::uniform::{Chain, Digit};
-use super::{WORKGROUP, only_used};
+use super::used::only_used;
 use crate::kernel::dependence::Loops;
 use crate::kernel::*;
 use cranelift_entity::EntityRef;

@@ -1,8 +1,8 @@
 //! Writes the code of one position. Divisions of its number give its rounds.
 
-use super::WORKGROUP;
+use super::chain::{Chain, Digit};
+use super::limits::WORKGROUP;
 use super::tree::{Item, Tree, needed};
-use super::uniform::{Chain, Digit};
 use super::writes::Writes;
 use crate::kernel::dependence::Loops;
 use crate::kernel::*;

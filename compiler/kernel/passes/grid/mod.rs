@@ -15,13 +15,16 @@
 //! A kernel without such a loop has one position. It is correct, but slow. Few positions with long rows become workgroups (`team.rs`). If the lanes
 //! of a workgroup read distant rows, they first copy these to shared memory (`staged/`).
 
+mod chain;
 mod counts;
 mod emit;
+mod limits;
 mod normal;
 mod staged;
 mod team;
 mod tree;
 mod uniform;
+mod used;
 mod writes;
 
 #[cfg(test)]
@@ -32,20 +35,17 @@ use crate::kernel::dependence::Places;
 use crate::kernel::intervals::Assumed;
 use crate::kernel::verify::verify;
 use crate::kernel::*;
+use chain::Chain;
 pub use counts::Counts;
 use emit::Writer;
+use limits::MOST_POSITIONS;
+pub use limits::WORKGROUP;
 use rustc_hash::FxHashSet;
 use smallvec::smallvec;
 pub use staged::staged;
 pub use team::team;
 use tree::{Item, Planner};
-use uniform::Chain;
-
-/// Positions of a workgroup: a number that runs well on most devices, and that all of them allow.
-pub const WORKGROUP: u32 = 64;
-
-/// Maximum number of positions: they fit 65,535 workgroups in each of two dimensions, the minimum that devices allow, and 32-bit indices.
-const MOST_POSITIONS: u64 = 1 << 30;
+use used::only_used;
 
 /// A kernel with a grid that computes a part of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -123,18 +123,4 @@ fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
     let pointers = only_used(&mut written);
     debug_assert_eq!(verify(&written), Ok(()), "{written}");
     Stage { kernel: written, pointers, counts }
-}
-
-/// Removes unused buffers, and adds the status if the kernel may fail. Returns the old numbers of the pointer parameters.
-fn only_used(kernel: &mut Kernel) -> Vec<Option<usize>> {
-    let used: FxHashSet<Buffer> = kernel.statements().filter_map(|statement| statement.inst.buffer()).collect();
-    let params = kernel.pointer_params().map(|(buffer, _)| buffer).enumerate();
-    let mut pointers: Vec<Option<usize>> = params.filter(|(_, buffer)| used.contains(buffer)).map(|(number, _)| Some(number)).collect();
-    kernel.retain_buffers(|buffer| used.contains(&buffer));
-    if kernel.may_fail() {
-        let status = BufferData::new("status", BufferKind::Output, Lane::I32, 1, 4);
-        kernel.buffers.push(status);
-        pointers.push(None);
-    }
-    pointers
 }

@@ -6,6 +6,7 @@
 
 use super::super::super::intervals::{Assumed, Interval};
 use super::super::super::verify::verify;
+use super::limits::WORKGROUP;
 use super::writes::{Writes, barrier};
 use crate::kernel::dependence::{Access, Loops, Places, Rounds};
 use crate::kernel::*;
@@ -17,7 +18,7 @@ const ENOUGH: u64 = 1024;
 /// Minimum rounds of a row that is worth the barriers.
 const LEAST_ROUNDS: i64 = 16;
 /// Allowed numbers of lanes in a workgroup.
-const LANES: std::ops::RangeInclusive<u64> = 8..=super::WORKGROUP as u64;
+const LANES: std::ops::RangeInclusive<u64> = 8..=WORKGROUP as u64;
 /// Shared memory for sums that all devices have.
 const SHARED_BYTES: u64 = 16 << 10;
 
