@@ -103,7 +103,12 @@ fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diag
     let bytes = map(path)?;
     let compiled = progress::during(&format!("compiling {path}"), || compile::compile(&settings, bytes.clone(), path))?;
     if let Some(limits) = &arguments.require {
-        super::require::check((limits, "--report"), path, &compiled.files.record.footprint, &compiled.lowered.peaks)?;
+        super::require::check(
+            super::require::Limits { text: limits, page: "--report" },
+            path,
+            &compiled.files.record.footprint,
+            &compiled.lowered.peaks,
+        )?;
     }
     let write = |request: &Request| match request.kind {
         kind if is_program(kind) => {

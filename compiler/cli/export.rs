@@ -91,7 +91,12 @@ impl Arguments {
         if let Some(limits) = &self.require {
             let target = settings.target.as_ref().map_or(String::new(), |target| format!(" --target {target}"));
             let page = format!("modelc inspect {model}{target} --html");
-            super::require::check((limits, &page), model, &compiled.files.record.footprint, &compiled.lowered.peaks)?;
+            super::require::check(
+                super::require::Limits { text: limits, page: &page },
+                model,
+                &compiled.files.record.footprint,
+                &compiled.lowered.peaks,
+            )?;
         }
         Ok(compiled)
     }

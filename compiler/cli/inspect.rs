@@ -127,7 +127,7 @@ fn within_limits<'a>(
 ) -> Result<Outcome, Diagnostics> {
     if let Some(limits) = &arguments.require {
         for (record, peaks) in models {
-            require::check((limits, "--html"), &arguments.file, &record.footprint, peaks)?;
+            require::check(require::Limits { text: limits, page: "--html" }, &arguments.file, &record.footprint, peaks)?;
         }
     }
     Ok(Outcome::Done)

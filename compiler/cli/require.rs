@@ -6,11 +6,20 @@ use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::interface::Footprint;
 use crate::lower::Peak;
 
-/// Checks a model against `limits`; `page` is the option that writes a page. `peaks` are the peaks of its methods, if they are known.
+/// The limits of a command.
+#[derive(Clone, Copy)]
+pub struct Limits<'a> {
+    /// The limits, as `--require` takes them.
+    pub text: &'a str,
+    /// The command's option that writes a page.
+    pub page: &'a str,
+}
+
+/// Checks a model against limits. `peaks` are the peaks of its methods, if they are known.
 ///
 /// # Errors
 /// A diagnostic if a limit is malformed. Otherwise one for each exceeded limit; for the arena it lists the live tensors at the peak.
-pub fn check((limits, page): (&str, &str), file: &str, footprint: &Footprint, peaks: &[Peak]) -> Result<(), Diagnostics> {
+pub fn check(Limits { text: limits, page }: Limits<'_>, file: &str, footprint: &Footprint, peaks: &[Peak]) -> Result<(), Diagnostics> {
     let malformed = |limit: &str| {
         did_you_mean(
             usage(format!("--require {limit} is not understood"))

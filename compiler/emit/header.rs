@@ -42,7 +42,7 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
     if let Some((header, _)) = &compiled.external {
         external_weights(&mut text, &upper, header);
     }
-    renames(&mut text, interface, (program.device.is_some(), asks_system));
+    renames(&mut text, interface, Entries { has_gpu: program.device.is_some(), has_own_init: asks_system });
     let name = &interface.name;
     let init = if asks_system { features::init(interface) } else { format!("int {name}_init({};\n", features::PARAMETERS) };
     let _ = write!(
@@ -181,7 +181,16 @@ fn sizes(text: &mut String, upper: &str, record: &ModelRecord, program: &Program
     text.push('\n');
 }
 
-fn renames(text: &mut String, interface: &Interface, (has_gpu, has_own_init): (bool, bool)) {
+/// Entries that depend on the program.
+#[derive(Clone, Copy)]
+struct Entries {
+    /// `true` if there is an entry for the GPU.
+    has_gpu: bool,
+    /// `true` if the header defines `init` itself.
+    has_own_init: bool,
+}
+
+fn renames(text: &mut String, interface: &Interface, Entries { has_gpu, has_own_init }: Entries) {
     let mut entries: Vec<String> = ["init", "reset", "deinit"].map(String::from).into();
     entries.retain(|entry| entry != "init" || !has_own_init);
     entries.extend(has_gpu.then(|| "gpu".to_owned()));

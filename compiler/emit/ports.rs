@@ -27,32 +27,44 @@ typedef struct modelc_port {
 
 /// Writes the table of a program's inputs and outputs, if it has any. `upper` is `NET`.
 pub fn ports(text: &mut String, upper: &str, program: &Program) {
-    let ports: Vec<(&Method, &str, usize, &Port)> = program.methods.iter().flat_map(all).collect();
+    let ports: Vec<Place<'_>> = program.methods.iter().flat_map(all).collect();
     if ports.is_empty() {
         return;
     }
-    let extents: Vec<String> = ports.iter().flat_map(|(.., port)| &port.shape).map(ToString::to_string).collect();
+    let extents: Vec<String> = ports.iter().flat_map(|place| &place.port.shape).map(ToString::to_string).collect();
     let _ = writeln!(text, "/* The inputs and outputs of all methods. */\n#define {upper}_PORTS_COUNT {}", ports.len());
     if !extents.is_empty() {
         let _ = writeln!(text, "static const size_t {upper}_ports_extents[{}] = {{ {} }};", extents.len(), extents.join(", "));
     }
     let _ = writeln!(text, "static const modelc_port {upper}_ports[{upper}_PORTS_COUNT] = {{");
     let mut first = 0;
-    for (method, side, index, port) in ports {
+    for place in ports {
+        let port = place.port;
         let shape = if port.shape.is_empty() { "NULL".into() } else { format!("&{upper}_ports_extents[{first}]") };
         first += port.shape.len();
-        let _ = writeln!(text, "  {}", row((method, side == "out", index, port), &shape));
+        let _ = writeln!(text, "  {}", row(place, &shape));
     }
     text.push_str("};\n\n");
 }
 
-/// Returns the ports of a method with their side and number.
-fn all(method: &Method) -> impl Iterator<Item = (&Method, &'static str, usize, &Port)> {
-    let sides = [("in", &method.inputs), ("out", &method.outputs)];
-    sides.into_iter().flat_map(move |(side, ports)| ports.iter().enumerate().map(move |(index, port)| (method, side, index, port)))
+/// A port with its place in a method.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    method: &'a Method,
+    is_output: bool,
+    /// The number among the inputs or the outputs.
+    index: usize,
+    port: &'a Port,
 }
 
-fn row((method, is_output, index, port): (&Method, bool, usize, &Port), shape: &str) -> String {
+/// Returns the ports of a method.
+fn all(method: &Method) -> impl Iterator<Item = Place<'_>> {
+    let place = move |is_output| move |(index, port)| Place { method, is_output, index, port };
+    let inputs = method.inputs.iter().enumerate().map(place(false));
+    inputs.chain(method.outputs.iter().enumerate().map(place(true)))
+}
+
+fn row(Place { method, is_output, index, port }: Place<'_>, shape: &str) -> String {
     let number = ELEMENTS.iter().find(|(_, element, _)| *element == port.element).map_or("0", |(name, ..)| name);
     let one = writable(port).and_then(|(quantization, _)| match (&quantization.scales[..], &quantization.zero_points[..]) {
         ([scale], [zero_point]) => Some((format!("{scale:?}f"), *zero_point)),

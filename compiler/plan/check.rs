@@ -136,10 +136,10 @@ impl Memory {
     }
 
     /// Copies what was read elsewhere to `bytes`.
-    fn set(&mut self, bytes: &Range<u64>, pieces: &[(u64, Mark, u64)]) {
+    fn set(&mut self, bytes: &Range<u64>, pieces: &[Piece]) {
         self.clear(bytes);
         let mut at = bytes.start;
-        for &(length, mark, position) in pieces {
+        for &Piece { length, mark, position } in pieces {
             if mark != 0 {
                 self.ranges.insert(at, (at + length, mark, at.wrapping_sub(position)));
             }
@@ -147,24 +147,47 @@ impl Memory {
         }
     }
 
-    /// Returns the contents of `bytes`: (length, mark, position of the first byte), in order; mark 0 for unwritten bytes.
-    fn read(&self, bytes: &Range<u64>) -> Vec<(u64, Mark, u64)> {
-        let mut pieces: Vec<(u64, Mark, u64)> = Vec::new();
+    /// Returns the contents of `bytes`, in order.
+    fn read(&self, bytes: &Range<u64>) -> Vec<Piece> {
+        let mut pieces: Vec<Piece> = Vec::new();
         let first = self.ranges.range(..=bytes.start).next_back().map_or(bytes.start, |(&start, _)| start);
         let mut at = bytes.start;
         for (&start, &(end, mark, origin)) in self.ranges.range(first..bytes.end).filter(|(_, range)| range.0 > bytes.start) {
             if at < start {
-                pieces.push((start - at, 0, 0));
+                pieces.push(Piece::unwritten(start - at));
                 at = start;
             }
             let stop = end.min(bytes.end);
-            pieces.push((stop - at, mark, at.wrapping_sub(origin)));
+            pieces.push(Piece { length: stop - at, mark, position: at.wrapping_sub(origin) });
             at = stop;
         }
         if at < bytes.end {
-            pieces.push((bytes.end - at, 0, 0));
+            pieces.push(Piece::unwritten(bytes.end - at));
         }
         pieces
+    }
+}
+
+/// A part of one write in the contents of a memory.
+#[derive(Clone, Copy)]
+struct Piece {
+    /// Bytes of the part.
+    length: u64,
+    /// The write; 0 for unwritten bytes.
+    mark: Mark,
+    /// The first byte's position in what was written.
+    position: u64,
+}
+
+impl Piece {
+    /// Makes a number of unwritten bytes.
+    fn unwritten(length: u64) -> Self {
+        Self { length, mark: 0, position: 0 }
+    }
+
+    /// Returns the part after some bytes; `None` if nothing is left.
+    fn after(self, bytes: u64) -> Option<Self> {
+        (bytes < self.length).then(|| Self { length: self.length - bytes, mark: self.mark, position: self.position + bytes })
     }
 }
 
@@ -422,18 +445,18 @@ fn find_storages(request: &Request, follows: impl Fn(&Tensor) -> bool) -> Result
 }
 
 /// Returns the first byte at which two memories differ, or at which both are unwritten.
-fn first_difference(expected: &[(u64, Mark, u64)], found: &[(u64, Mark, u64)]) -> Option<u64> {
+fn first_difference(expected: &[Piece], found: &[Piece]) -> Option<u64> {
     let (mut left, mut right) = (expected.iter().copied(), found.iter().copied());
     let (mut one, mut other) = (left.next(), right.next());
     let mut byte = 0;
-    while let (Some((length, mark, position)), Some((other_length, other_mark, other_position))) = (one, other) {
-        if mark == 0 || mark != other_mark || position != other_position {
+    while let (Some(here), Some(there)) = (one, other) {
+        if here.mark == 0 || here.mark != there.mark || here.position != there.position {
             return Some(byte);
         }
-        let common = length.min(other_length);
+        let common = here.length.min(there.length);
         byte += common;
-        one = if common < length { Some((length - common, mark, position + common)) } else { left.next() };
-        other = if common < other_length { Some((other_length - common, mark, position + common)) } else { right.next() };
+        one = here.after(common).or_else(|| left.next());
+        other = there.after(common).or_else(|| right.next());
     }
     None
 }

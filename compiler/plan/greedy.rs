@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::problem::{Block, Sections, align_up};
 
@@ -59,7 +60,7 @@ pub(super) fn place(blocks: &[Block], sections: &Sections, order: Order, fit: Fi
             let other = neighbor.other as usize;
             if placed[other] {
                 // The block may lie below the other one, up to `offset - over`, or above it, from `offset + under`.
-                forbidden.push(((offsets[other] + 1).saturating_sub(neighbor.over), offsets[other] + neighbor.under));
+                forbidden.push((offsets[other] + 1).saturating_sub(neighbor.over)..offsets[other] + neighbor.under);
             }
         }
         offsets[block] = blocks[block].fixed.unwrap_or_else(|| free_place(&mut forbidden, blocks[block].alignment, fit));
@@ -72,11 +73,11 @@ pub(super) fn place(blocks: &[Block], sections: &Sections, order: Order, fit: Fi
 }
 
 /// Returns a multiple of `alignment` outside all half-open ranges of `forbidden`.
-fn free_place(forbidden: &mut [(u64, u64)], alignment: u64, fit: Fit) -> u64 {
-    forbidden.sort_unstable();
+fn free_place(forbidden: &mut [Range<u64>], alignment: u64, fit: Fit) -> u64 {
+    forbidden.sort_unstable_by_key(|range| (range.start, range.end));
     let mut candidate = 0;
     let mut best: Option<(u64, u64)> = None;
-    for &(start, end) in forbidden.iter() {
+    for &Range { start, end } in forbidden.iter() {
         if candidate < start {
             if fit == Fit::First {
                 return candidate;

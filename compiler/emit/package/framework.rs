@@ -177,7 +177,7 @@ impl Framework {
                 let (system, processor) = machine.cmake;
                 format!("CMAKE_SYSTEM_NAME MATCHES \"^({system})$\" AND CMAKE_SYSTEM_PROCESSOR MATCHES \"^({processor})$\"")
             }
-            Self::Zephyr => kconfig(variant, needs_fpu, ("NOT ", " AND ", "CONFIG_")),
+            Self::Zephyr => kconfig(variant, needs_fpu, Words { not: "NOT ", and: " AND ", prefix: "CONFIG_" }),
             Self::EspIdf => machine.chips.join("|"),
             Self::CmsisPack => cmsis(machine.cmsis, needs_fpu),
             Self::Arduino => machine.macros.replace('@', upper),
@@ -185,8 +185,19 @@ impl Framework {
     }
 }
 
-/// Returns a condition over Kconfig's options, with the language's words for not and and, and its prefix of options.
-pub(super) fn kconfig(variant: &Variant, needs_fpu: Option<bool>, (not, and, prefix): (&str, &str, &str)) -> String {
+/// A language of conditions over Kconfig's options.
+#[derive(Clone, Copy)]
+pub(super) struct Words {
+    /// The negation of what follows.
+    pub not: &'static str,
+    /// The conjunction of what is before and after it.
+    pub and: &'static str,
+    /// The start of an option's name.
+    pub prefix: &'static str,
+}
+
+/// Returns a condition over Kconfig's options.
+pub(super) fn kconfig(variant: &Variant, needs_fpu: Option<bool>, Words { not, and, prefix }: Words) -> String {
     let fpu = needs_fpu.map(|fpu| if fpu { "FPU" } else { "!FPU" });
     let is_strict = variant.name.contains("strict-align");
     let of_machine = variant.machine.zephyr.iter().copied().filter(|option| !(is_strict && *option == UNTRAPPED));

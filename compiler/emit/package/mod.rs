@@ -91,7 +91,10 @@ pub fn package(framework: Framework, name: &str, folder: &Path, built: &[Built])
     let items: Vec<Words> = built.iter().map(|built| built.words(framework, &upper)).collect();
     let variants: Vec<&str> = built.iter().map(|built| built.variant.name.as_str()).collect();
     let chips: Vec<&str> = built.iter().flat_map(|built| built.variant.machine.chips).copied().collect();
-    let depends: Vec<String> = built.iter().map(|built| framework::kconfig(&built.variant, built.needs_fpu(), ("!", " && ", ""))).collect();
+    let depends: Vec<String> = built
+        .iter()
+        .map(|built| framework::kconfig(&built.variant, built.needs_fpu(), framework::Words { not: "!", and: " && ", prefix: "" }))
+        .collect();
     let words = vec![
         ("NAME", name.to_owned()),
         ("UPPER", upper),

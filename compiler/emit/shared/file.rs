@@ -199,7 +199,7 @@ impl File {
         list.extend(self.segment(elf::PT_NOTE, elf::PF_R, 4, None, named(".note.gnu.build-id")));
         list.extend(self.segment(elf::PT_GNU_RELRO, elf::PF_R, 1, None, |section| section.flags == MAPPED[2].0));
         list.extend(self.segment(elf::PT_RISCV_ATTRIBUTES, elf::PF_R, 1, None, named(crate::emit::riscv::SECTION)));
-        list.push(program_header((elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 16), [0; 4]));
+        list.push(program_header(Segment { kind: elf::PT_GNU_STACK, access: elf::PF_R | elf::PF_W, alignment: 16 }, [0; 4]));
         list
     }
 
@@ -221,15 +221,23 @@ impl File {
         let bytes = last.end() - start;
         let is_relocated = first.flags == MAPPED[2].0 && kind != elf::PT_DYNAMIC;
         let in_memory = if is_relocated { (address + bytes).next_multiple_of(PAGE) - address } else { bytes };
-        Some(program_header((kind, access, alignment), [start, address, bytes, in_memory]))
+        Some(program_header(Segment { kind, access, alignment }, [start, address, bytes, in_memory]))
     }
 }
 
 /// Name of the section with section names.
 const NAMES: &str = ".shstrtab";
 
+/// The properties of a segment.
+#[derive(Clone, Copy)]
+struct Segment {
+    kind: u32,
+    access: u32,
+    alignment: u64,
+}
+
 fn program_header(
-    (kind, access, alignment): (u32, u32, u64),
+    Segment { kind, access, alignment }: Segment,
     [offset, address, in_file, in_memory]: [u64; 4],
 ) -> ProgramHeader64<Endianness> {
     ProgramHeader64 {

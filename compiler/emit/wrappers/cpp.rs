@@ -38,10 +38,10 @@ pub fn header(wrapped: &Wrapped<'_>) -> String {
     let all = |part: &dyn Fn(&Method<'_>) -> String| methods.iter().map(part).collect::<String>();
     let parts = [
         ("GUARD", name.to_ascii_uppercase()),
-        ("statuses", STATUSES.iter().map(status).collect()),
+        ("statuses", STATUSES.iter().map(|(name, _, meaning)| status(name, meaning)).collect()),
         ("methods", all(&|method| namespace(name, method))),
-        ("forwarders", all(&|method| forwarder((name, space), method, false))),
-        ("split_forwarders", all(&|method| forwarder((name, space), method, true))),
+        ("forwarders", all(&|method| forwarder(Names { model: name, space }, method, false))),
+        ("split_forwarders", all(&|method| forwarder(Names { model: name, space }, method, true))),
         ("gpu", gpu::cpp(wrapped)),
         ("space", space.into()),
     ];
@@ -49,7 +49,7 @@ pub fn header(wrapped: &Wrapped<'_>) -> String {
 }
 
 /// Returns a status as an enumerator: `null` for `MODELC_E_NULL`.
-fn status((name, _, meaning): &(&str, i32, &str)) -> String {
+fn status(name: &str, meaning: &str) -> String {
     let short = name.trim_start_matches("MODELC_").trim_start_matches("E_").to_ascii_lowercase();
     format!("  {short} = {name}, /* {meaning} */\n")
 }
@@ -168,8 +168,17 @@ fn take_back(text: &mut String, port: &Port<'_>) {
     };
 }
 
+/// The names of a model.
+#[derive(Clone, Copy)]
+struct Names<'a> {
+    /// The prefix of its functions in C.
+    model: &'a str,
+    /// Its namespace.
+    space: &'a str,
+}
+
 /// Returns a method of an instance; with `is_split`, the caller provides scratch memory.
-fn forwarder((model, space): (&str, &str), method: &Method<'_>, is_split: bool) -> String {
+fn forwarder(Names { model, space }: Names<'_>, method: &Method<'_>, is_split: bool) -> String {
     let (name, c_name) = (&method.name, method.c_name);
     let (entry, parameter, capture, more) = match is_split {
         false => (format!("{model}_{c_name}"), "", "this", ""),

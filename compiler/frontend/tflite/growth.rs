@@ -42,9 +42,9 @@ pub(super) fn with_buffers(
     let mut found: Vec<Found> = Vec::new();
     for _ in 0..MOST_LOOKS {
         let mut with = arguments.to_vec();
-        for &Found { input, axis, most, has_room } in &found {
-            let Argument::Tensor(value) = arguments[input] else { return Err(changes(input)) };
-            with[input] = Argument::Grown(grown(operator.graph(), value, axis, (most, has_room))?);
+        for found in &found {
+            let Argument::Tensor(value) = arguments[found.input] else { return Err(changes(found.input)) };
+            with[found.input] = Argument::Grown(grown(operator.graph(), value, found)?);
         }
         let Some(callees) = look(operator, &with)? else { return Ok(None) };
         let changed = callees[1].changes.clone();
@@ -96,7 +96,7 @@ fn room(
 }
 
 /// A tensor at the beginning of a buffer, and its length.
-fn grown(graph: &mut Graph<'_>, value: Value, axis: usize, (most, has_room): (i64, bool)) -> Result<Grown, Diagnostic> {
+fn grown(graph: &mut Graph<'_>, value: Value, &Found { axis, most, has_room, .. }: &Found) -> Result<Grown, Diagnostic> {
     let count = graph.extents(value)[axis];
     let buffer = buffer(graph, value, axis, most)?;
     let length = graph.list(&[ListItem::of(count)], ElementType::I64)?;

@@ -19,13 +19,24 @@ pub(in crate::frontend) fn labels(bytes: &[u8]) -> Vec<LabelFile> {
     let mut found = Vec::new();
     for (is_output, tensors) in sides {
         for (port, tensor) in tensors.into_iter().flatten().enumerate() {
-            found.extend(of_tensor(&mut archive, (is_output, port), &tensor));
+            found.extend(of_tensor(&mut archive, PortNumber { is_output, port }, &tensor));
         }
     }
     found
 }
 
-fn of_tensor(archive: &mut ZipArchive<Cursor<&[u8]>>, (is_output, port): (bool, usize), tensor: &TensorMetadata<'_>) -> Vec<LabelFile> {
+/// A port of the first subgraph.
+#[derive(Clone, Copy)]
+struct PortNumber {
+    is_output: bool,
+    port: usize,
+}
+
+fn of_tensor(
+    archive: &mut ZipArchive<Cursor<&[u8]>>,
+    PortNumber { is_output, port }: PortNumber,
+    tensor: &TensorMetadata<'_>,
+) -> Vec<LabelFile> {
     let mut found = Vec::new();
     for file in tensor.associated_files().into_iter().flatten() {
         let is_list = matches!(file.type_(), AssociatedFileType::TENSOR_AXIS_LABELS | AssociatedFileType::TENSOR_VALUE_LABELS);

@@ -53,9 +53,15 @@ pub(super) fn padded(
 ) -> Result<Value, Diagnostic> {
     match operator.number(number) {
         Some(known) => Ok(operator.graph().pad(input.value, &low, &high, known)?),
-        None if input.element() == ElementType::C64 => pad_complex(operator, input, number, (low, high)),
+        None if input.element() == ElementType::C64 => pad_complex(operator, input, number, Border { low, high }),
         None => pad_with(operator, input, number, low, high),
     }
+}
+
+/// The elements of a border before and after each dimension.
+struct Border {
+    low: Vec<i64>,
+    high: Vec<i64>,
 }
 
 /// Complex numbers are bordered as pairs of floats.
@@ -63,7 +69,7 @@ fn pad_complex(
     operator: &mut Operator<'_, '_, '_>,
     input: &Operand,
     number: &Operand,
-    (mut low, mut high): (Vec<i64>, Vec<i64>),
+    Border { mut low, mut high }: Border,
 ) -> Result<Value, Diagnostic> {
     low.push(0);
     high.push(0);

@@ -70,7 +70,7 @@ pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         return operator.bind(0, rows);
     }
     if let Some(blocks) = table.info.blocks {
-        return rows_of_blocks(operator, (&ids, &table), rows, blocks);
+        return rows_of_blocks(operator, &ids, &table, rows, blocks);
     }
     let scales = table.info.quantization.as_ref().map(|q| (q.scales.clone(), q.axis));
     let missing =
@@ -105,7 +105,7 @@ fn scaled(operator: &mut Operator<'_, '_, '_>, integers: Value, scale: Value, el
 }
 
 /// Rows of a table whose rows are cut into blocks with a scale each.
-fn rows_of_blocks(operator: &mut Operator<'_, '_, '_>, (ids, table): (&Operand, &Operand), rows: Value, blocks: Blocks) -> Lowered {
+fn rows_of_blocks(operator: &mut Operator<'_, '_, '_>, ids: &Operand, table: &Operand, rows: Value, blocks: Blocks) -> Lowered {
     let output = operator.output(0)?;
     let scales = filter::block_scales(operator, table, blocks)?;
     let (count, depth) = (ids.extents[0], table.shape[1]);

@@ -8,6 +8,15 @@ use super::reduce::placed;
 use crate::ir::operators::{Reduction, WindowGeometry};
 use crate::ir::types::ElementType;
 
+/// A tap of a window that reads an element of the input.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Tap {
+    /// The place of the tap in the order of the sum.
+    place: usize,
+    /// The element in its image.
+    element: usize,
+}
+
 /// The sums or maxima of windows of f32 over one or two spatial dimensions, in the order of [`crate::ir::Summation::Nines`].
 pub(in crate::ir) fn window<'m>(
     input: &Array<'m>,
@@ -49,7 +58,7 @@ fn nearest(
     extents: &[usize],
     size: &[usize],
     (geometry, run_time): (&WindowGeometry, &RunTime),
-) -> Vec<(usize, usize)> {
+) -> Vec<Tap> {
     let coordinate = |d: usize, position: usize, tap: usize| {
         let first =
             position as i64 * geometry.strides[d] - geometry.padding_low[d] + run_time.shift.get(d).map_or(0, |&shift| shift as i64);
@@ -63,23 +72,23 @@ fn nearest(
         }
         _ => (0..size[0]).map(|tap| coordinate(0, position, tap)).collect(),
     };
-    elements.into_iter().enumerate().collect()
+    elements.into_iter().enumerate().map(|(place, element)| Tap { place, element }).collect()
 }
 
 /// Taps of a window, each with its place down the columns instead of along the rows.
-fn down_the_columns(taps: &[(usize, usize)], size: &[usize]) -> Vec<(usize, usize)> {
+fn down_the_columns(taps: &[(usize, usize)], size: &[usize]) -> Vec<Tap> {
     let (rows, columns) = if let [rows, columns] = *size { (rows, columns) } else { (1, size[0]) };
-    let mut placed: Vec<_> = taps.iter().map(|&(tap, element)| (tap % columns * rows + tap / columns, element)).collect();
+    let mut placed: Vec<_> = taps.iter().map(|&(tap, element)| Tap { place: tap % columns * rows + tap / columns, element }).collect();
     placed.sort_unstable();
     placed
 }
 
 /// The sum of the taps, in the order of their places. A group of nine without any tap would add 0.
-fn sum(taps: &[(usize, usize)], number: impl Fn(usize) -> f32) -> f32 {
+fn sum(taps: &[Tap], number: impl Fn(usize) -> f32) -> f32 {
     let mut sum = 0.0;
-    for group in taps.chunk_by(|(a, _), (b, _)| a / 9 == b / 9) {
+    for group in taps.chunk_by(|a, b| a.place / 9 == b.place / 9) {
         let mut i = [0.0f32; 9];
-        group.iter().for_each(|&(place, element)| i[place % 9] = number(element));
+        group.iter().for_each(|&Tap { place, element }| i[place % 9] = number(element));
         sum += ((i[2] + i[3]) + (i[4] + i[5])) + (((i[0] + i[1]) + i[8]) + (i[6] + i[7]));
     }
     sum
@@ -87,11 +96,11 @@ fn sum(taps: &[(usize, usize)], number: impl Fn(usize) -> f32) -> f32 {
 
 /// The maximum of the taps as x86's instruction computes it: if one of two is NaN, the second is the result. A group with fewer than nine taps
 /// repeats its first. If the first nine give NaN, they are left out. If later ones do, the result is +∞, to which XNNPACK limits it.
-fn largest(taps: &[(usize, usize)], number: impl Fn(usize) -> f32) -> f32 {
+fn largest(taps: &[Tap], number: impl Fn(usize) -> f32) -> f32 {
     let larger = |a: f32, b: f32| if a > b { a } else { b };
     let mut largest = f32::NEG_INFINITY;
     for (place, group) in taps.chunks(9).enumerate() {
-        let i: [f32; 9] = std::array::from_fn(|place| number(group.get(place).unwrap_or(&group[0]).1));
+        let i: [f32; 9] = std::array::from_fn(|place| number(group.get(place).unwrap_or(&group[0]).element));
         let middle = larger(larger(i[2], i[3]), larger(i[4], i[5]));
         let ends = larger(larger(larger(i[0], i[1]), i[8]), larger(i[6], i[7]));
         largest = match larger(middle, ends) {

@@ -35,7 +35,7 @@ impl Bank {
     }
 
     /// The frequencies and weights of one band, with the weights of its own or the next channel. Frequencies without a weight add nothing.
-    fn taps(&self, band: usize, of_next: bool, frequencies: u64) -> Result<Vec<(i64, i64)>, Diagnostic> {
+    fn taps(&self, band: usize, of_next: bool, frequencies: u64) -> Result<Vec<Tap>, Diagnostic> {
         let [first, start, width] = [0, 1, 2].map(|table| self.bands[table][band]);
         let weights = &self.weights[usize::from(of_next)];
         let inside = first >= 0 && start >= 0 && first + width <= frequencies as i64 && start + width <= weights.len() as i64;
@@ -44,9 +44,16 @@ impl Bank {
             let expected = format!("{frequencies} frequencies, {} weights", weights.len());
             return Err(misfit("a band of the filter bank extends beyond its tables", expected, found));
         }
-        let taps = (0..width.max(0)).map(|i| (first + i, weights[(start + i) as usize]));
-        Ok(taps.filter(|(_, weight)| *weight != 0).collect())
+        let taps = (0..width.max(0)).map(|i| Tap { frequency: first + i, weight: weights[(start + i) as usize] });
+        Ok(taps.filter(|tap| tap.weight != 0).collect())
     }
+}
+
+/// A product of a band.
+#[derive(Clone, Copy)]
+struct Tap {
+    frequency: i64,
+    weight: i64,
 }
 
 /// SignalFilterBank: channel `i` is the sum of band `i` by its weights and of the previous band by its weights for the next channel. All products are
@@ -64,14 +71,14 @@ pub(in super::super) fn filter_bank(operator: &mut Operator<'_, '_, '_>) -> Lowe
         ends.push(taps.len() as i64);
     }
     // One product more, so that there is a sum after the last one.
-    taps.push((0, 0));
+    taps.push(Tap { frequency: 0, weight: 0 });
     let value = sums(operator, input.value, &taps, &ends)?;
     operator.bind(0, value)
 }
 
 /// The sums of products from each end to the next one.
-fn sums(operator: &mut Operator<'_, '_, '_>, energies: Value, taps: &[(i64, i64)], ends: &[i64]) -> Result<Value, Diagnostic> {
-    let (places, weights): (Vec<i64>, Vec<i64>) = taps.iter().copied().unzip();
+fn sums(operator: &mut Operator<'_, '_, '_>, energies: Value, taps: &[Tap], ends: &[i64]) -> Result<Value, Diagnostic> {
+    let (places, weights): (Vec<i64>, Vec<i64>) = taps.iter().map(|tap| (tap.frequency, tap.weight)).unzip();
     let count = taps.len() as u64;
     let (places, weights) = (integers(operator, I32, &[count], &places)?, integers(operator, I16, &[count], &weights)?);
     let energies = operator.graph().gather(energies, places, 0)?;

@@ -59,7 +59,7 @@ pub(super) fn convolution(c: &mut Call<'_, '_, '_>, last: bool) -> Outcome {
     let (filter, [outputs, height, width, of_group]) = filter(c)?;
     let groups = channels(c, input)?.checked_div(of_group).unwrap_or(0);
     let convolution = (filter, [outputs, height, width], groups);
-    convolved(c, (input, last), convolution, 6)
+    convolved(c, input, last, convolution, 6)
 }
 
 /// A depthwise convolution: a depth multiplier comes before the offsets, and the filter is `[1, window…, O]`.
@@ -68,13 +68,14 @@ pub(super) fn depthwise(c: &mut Call<'_, '_, '_>, last: bool) -> Outcome {
     let (filter, [_, height, width, outputs]) = filter(c)?;
     let filter = depthwise_filter(c.graph(), filter)?;
     let groups = channels(c, input)?;
-    convolved(c, (input, last), (filter, [outputs, height, width], groups), 7)
+    convolved(c, input, last, (filter, [outputs, height, width], groups), 7)
 }
 
 /// A convolution whose offsets begin at an argument.
 fn convolved(
     c: &mut Call<'_, '_, '_>,
-    (input, last): (Value, bool),
+    input: Value,
+    last: bool,
     (filter, sizes, groups): (Value, [u64; 3], u64),
     offsets: usize,
 ) -> Outcome {
