@@ -1,5 +1,6 @@
 //! Pointer parameters of a kernel: its buffers, and the memory that each is bound to.
 
+use super::pair::Pair;
 use crate::ir::{Data, Value};
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane};
 use crate::program::ALIGNMENT;
@@ -56,16 +57,16 @@ impl Arguments {
         self.declare(b, name.into(), BufferKind::Output, elements, Argument::Tensor(tensor))
     }
 
-    /// Declares a tensor that is read. It is not read-only if it shares memory with a written tensor. `shared` are the pairs (read, written) that do.
+    /// Declares a tensor that is read. It is not read-only if it shares memory with a written tensor. `shared` are the pairs that do.
     pub fn operand(
         &mut self,
         b: &mut KernelBuilder,
         name: impl Into<String>,
         tensor: Value,
         elements: Elements,
-        shared: &[(Value, Value)],
+        shared: &[Pair],
     ) -> Buffer {
-        let is_shared = shared.iter().any(|(read, _)| *read == tensor);
+        let is_shared = shared.iter().any(|pair| pair.read == tensor);
         if is_shared { self.output(b, name, tensor, elements) } else { self.input(b, name, tensor, elements) }
     }
 
@@ -99,6 +100,15 @@ impl Arguments {
     }
 }
 
+/// A buffer that a copy or a search reads, and the one that it writes.
+#[derive(Clone, Copy)]
+pub struct Buffers {
+    /// The buffer that is read.
+    pub input: Buffer,
+    /// The buffer that is written.
+    pub output: Buffer,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,7 +118,7 @@ mod tests {
     fn buffers_stand_in_the_order_of_their_arguments() {
         let (mut b, mut arguments) = (KernelBuilder::new("declared"), Arguments::default());
         let [x, y, z] = [1, 2, 3].map(Value::new);
-        let shared = [(y, z)];
+        let shared = [Pair { read: y, written: z }];
         let elements = Elements::new(Lane::I16, 8);
         arguments.operand(&mut b, "x", x, elements, &shared);
         arguments.operand(&mut b, "y", y, elements.aligned(16), &shared);

@@ -5,6 +5,7 @@
 use super::arguments::{Arguments, Elements};
 use super::context::Context;
 use super::interface::{Lowered, Requirements, Schedule};
+use super::pair::Pair;
 use super::quantity::{Cells, Quantity, product as product_of};
 use super::unsupported::Unsupported;
 use crate::ir::{ElementType, Inst, Op, Value as Tensor};
@@ -291,7 +292,7 @@ impl Schedule for FourierSchedule<'_> {
         Requirements { scratch: vec![4 * self.plane() * 4], writes_scratch_first: true, ..Requirements::default() }
     }
 
-    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let single = self.is_single();
         let mut factors = Factors::default();
         let (length, half) = (self.length, self.length / 2);

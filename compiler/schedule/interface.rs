@@ -1,8 +1,8 @@
 //! Interface of a schedule: it states its requirements and writes kernels.
 
 use super::arguments::Argument;
+use super::pair::Pair;
 use super::unsupported::Unsupported;
-use crate::ir::Value;
 use crate::kernel::Kernel;
 use crate::program::ALIGNMENT;
 
@@ -15,19 +15,19 @@ pub struct Requirements {
     pub common: Vec<u64>,
     /// Pairs of a read and a written tensor that may start at the same address if the read one dies here. The schedule reads every byte before it
     /// writes this byte. If slices of the written tensor are smaller, it also reads the byte before it writes any byte after it.
-    pub may_share: Vec<(Value, Value)>,
+    pub may_share: Vec<Pair>,
     /// Pairs of a read and a written tensor. If the read one dies here, the written one may start at the same address or a lower one: byte *i* is
     /// read before byte *i* is written.
-    pub may_slide: Vec<(Value, Value)>,
+    pub may_slide: Vec<Pair>,
     /// Pairs that are in [`Self::may_share`] only if rows are staged for this purpose: see [`Context::stages`](super::Context::stages).
-    pub if_staged: Vec<(Value, Value)>,
+    pub if_staged: Vec<Pair>,
     /// Additional elements that are moved if a row is computed in short sections, which stage less at once: see
     /// [`Context::in_short_sections`](super::Context::in_short_sections). `None` if there are no sections, or if they are already short.
     pub shorter: Option<u64>,
     /// Number of rounds that the first kernel divides into ranges, if no pair shares memory. `None` if it has no `divide`.
     pub divides: Option<u64>,
     /// Pairs of [`Self::may_share`] with which the first kernel has no `divide`: a range would read memory that another one writes.
-    pub whole_only: Vec<(Value, Value)>,
+    pub whole_only: Vec<Pair>,
     /// `true` if each iteration of the outer loops writes the scratch memory that it reads. Iterations then depend on each other only through
     /// tensors.
     pub writes_scratch_first: bool,
@@ -53,7 +53,7 @@ impl Requirements {
 
     /// States how the first kernel divides. `extent` returns the number of its rounds if some pairs share memory.
     #[must_use]
-    pub fn dividing(mut self, extent: impl Fn(&[(Value, Value)]) -> Option<u64>) -> Self {
+    pub fn dividing(mut self, extent: impl Fn(&[Pair]) -> Option<u64>) -> Self {
         self.divides = extent(&[]);
         self.whole_only = self.may_share.iter().copied().filter(|&pair| extent(&[pair]).is_none()).collect();
         self
@@ -97,7 +97,7 @@ pub trait Schedule: Send + Sync {
     ///
     /// # Errors
     /// [`Unsupported`] if an operation has no lowering.
-    fn kernels(&self, shared: &[(Value, Value)]) -> Result<Vec<Lowered>, Unsupported>;
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported>;
 }
 
 /// Multiply-accumulate operations below which kernels are not split if the caller sets no number of threads. They take about as long as waking a

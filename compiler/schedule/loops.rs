@@ -2,6 +2,7 @@
 
 use super::unsupported::Unsupported;
 use crate::kernel::{KernelBuilder, Value};
+use std::ops::Range;
 
 /// Result of building a body: nothing if it cannot fail, otherwise success or an error.
 pub trait Outcome: Sized {
@@ -68,13 +69,13 @@ pub fn if_then<R: Outcome>(b: &mut KernelBuilder, condition: Value, body: impl F
 
 /// Builds a loop over `count` elements by `lanes`, then the rest with fewer active lanes.
 pub fn row<R: Outcome>(b: &mut KernelBuilder, count: u64, lanes: u16, body: impl FnMut(&mut KernelBuilder, Value, u16) -> R) -> R {
-    row_between(b, (0, count), lanes, body)
+    row_between(b, 0..count, lanes, body)
 }
 
 /// Builds [`row`] for elements from `start` to `count`. `start` is a multiple of `lanes`.
 pub fn row_between<R: Outcome>(
     b: &mut KernelBuilder,
-    (start, count): (u64, u64),
+    Range { start, end: count }: Range<u64>,
     lanes: u16,
     mut body: impl FnMut(&mut KernelBuilder, Value, u16) -> R,
 ) -> R {

@@ -9,6 +9,7 @@ use super::arguments::Argument;
 use super::choose::{self, Extents, Row, choose_whole};
 use super::context::Context;
 use super::interface::Requirements;
+use super::pair::Pair;
 use super::piece::{Piece, PieceSlices};
 use super::unsupported::Unsupported;
 use super::whole::Whole;
@@ -86,7 +87,7 @@ impl<'a> Choice<'a> {
     ///
     /// # Errors
     /// [`Unsupported`] if an operation has no lowering.
-    pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
+    pub fn pieces(&self, shared: &[Pair]) -> Result<Vec<Piece>, Unsupported> {
         match self {
             Self::Whole(whole) => whole.pieces(shared),
             Self::Sliced(sliced) => sliced.pieces(shared),
@@ -102,7 +103,7 @@ impl Sliced<'_> {
         let mut needs = all.reduce(Requirements::of_both).unwrap_or_default();
         // Sliding holds only for whole tensors.
         needs.may_slide.clear();
-        let stays_ahead = |&(read, written): &(Value, Value)| self.stride(read) > 0 && self.stride(read) >= self.stride(written);
+        let stays_ahead = |&Pair { read, written }: &Pair| self.stride(read) > 0 && self.stride(read) >= self.stride(written);
         needs.may_share.retain(stays_ahead);
         needs.if_staged.retain(stays_ahead);
         needs
@@ -113,10 +114,10 @@ impl Sliced<'_> {
         slice_bytes(&self.cx, tensor).unwrap_or(0)
     }
 
-    fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
+    fn pieces(&self, shared: &[Pair]) -> Result<Vec<Piece>, Unsupported> {
         // In tensors that share memory, slices of different sizes begin at different places. The analysis of parts does not know this, so such
         // kernels stay whole.
-        let alike = shared.iter().all(|&(read, written)| self.stride(read) == self.stride(written));
+        let alike = shared.iter().all(|&Pair { read, written }| self.stride(read) == self.stride(written));
         let mut pieces = Vec::new();
         let mut before = None;
         for (kind, &block) in self.kinds.iter().zip(&self.outer.blocks) {

@@ -7,6 +7,7 @@ use super::unsupported::Unsupported;
 use crate::ir::{Extent, Function, Value as Index};
 use crate::kernel::{Active, CompareOp, KernelBuilder, Lane, Value};
 use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
 
 /// A polynomial in run-time extents with integer coefficients.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -315,8 +316,8 @@ impl Number {
     ) -> R {
         match (start, self) {
             (Self::Known(start), Self::Known(end)) => {
-                let between = [start, end].map(|n| u64::try_from(n).unwrap_or(0)).into();
-                row_between(b, between, lanes, |b, i, active| body(b, i, active.into()))
+                let [start, end] = [start, end].map(|n| u64::try_from(n).unwrap_or(0));
+                row_between(b, start..end, lanes, |b, i, active| body(b, i, active.into()))
             }
             (_, Self::Known(_) | Self::Computed(_)) => {
                 let end = self.value(b);
@@ -331,7 +332,7 @@ impl Number {
                     }
                     let some = b.compare(CompareOp::Less, whole, end);
                     if_then(b, some, |b| {
-                        let mask = first_lanes(b, (whole, end), lanes);
+                        let mask = first_lanes(b, whole..end, lanes);
                         body(b, whole, Active::Where(mask))
                     })
                 })
@@ -379,7 +380,7 @@ impl Number {
         let some = b.compare(CompareOp::Less, start, end);
         let mut inside = Ok(());
         let rest = |b: &mut KernelBuilder| {
-            let mask = first_lanes(b, (start, end), lanes);
+            let mask = first_lanes(b, start..end, lanes);
             body(b, start, mask).unwrap_or_else(|error| {
                 inside = Err(error);
                 values.to_vec()
@@ -408,7 +409,7 @@ impl Number {
 }
 
 /// Returns a mask of the lanes from `start` to `end`, of a vector that begins at `start`.
-fn first_lanes(b: &mut KernelBuilder, (start, end): (Value, Value), lanes: u16) -> Value {
+fn first_lanes(b: &mut KernelBuilder, Range { start, end }: Range<Value>, lanes: u16) -> Value {
     let count = b.sub(end, start);
     b.first_lanes(count, lanes)
 }

@@ -5,6 +5,7 @@
 
 use super::context::Context;
 use super::interface::{Lowered, Requirements, Schedule};
+use super::pair::Pair;
 use super::piece::Piece;
 use super::unsupported::Unsupported;
 use crate::fuse::gathered::is_picked_from;
@@ -32,7 +33,7 @@ impl<'a> Whole<'a> {
         // A tensor that is also read at other positions than the written one may be read after it is overwritten.
         let group = self.cx.group;
         let in_turn =
-            |&(read, _): &(Value, Value)| !is_picked_from(self.cx.function, &group.insts, read) && !self.is_read_as_another_shape(read);
+            |&Pair { read, .. }: &Pair| !is_picked_from(self.cx.function, &group.insts, read) && !self.is_read_as_another_shape(read);
         needs.may_share.retain(in_turn);
         needs.may_slide.retain(in_turn);
         needs.if_staged.retain(in_turn);
@@ -63,7 +64,7 @@ impl<'a> Whole<'a> {
     ///
     /// # Errors
     /// [`Unsupported`] if an operation has no lowering.
-    pub fn pieces(&self, shared: &[(Value, Value)]) -> Result<Vec<Piece>, Unsupported> {
+    pub fn pieces(&self, shared: &[Pair]) -> Result<Vec<Piece>, Unsupported> {
         Ok(self.schedule.kernels(shared)?.into_iter().map(|lowered| self.piece(lowered)).collect())
     }
 

@@ -8,6 +8,7 @@ use crate::ir::Value;
 use crate::lower::pool::Pool;
 use crate::plan::{Plan, TensorId};
 use crate::program::Address;
+use crate::schedule::Pair;
 use rustc_hash::FxHashMap;
 
 /// Addresses of a planned method's values.
@@ -48,7 +49,7 @@ impl Addresses<'_> {
     }
 
     /// Tests whether a tensor that a kernel reads and one that it writes have the same address.
-    pub fn shares(&self, (read, written): (Value, Value)) -> bool {
+    pub fn shares(&self, Pair { read, written }: Pair) -> bool {
         let planned = |value: Value| {
             let root = self.resolver.root(value);
             let is_planned = self.resolver.memory(self.resolver.owner(root)) == Memory::Arena;
@@ -58,7 +59,7 @@ impl Addresses<'_> {
     }
 
     /// Tests whether a kernel's tensors of at least one pair have the same address.
-    pub fn shares_one_of(&self, pairs: &[(Value, Value)]) -> bool {
+    pub fn shares_one_of(&self, pairs: &[Pair]) -> bool {
         pairs.iter().any(|&pair| self.shares(pair))
     }
 

@@ -5,7 +5,7 @@ use crate::fuse::{Group, Move};
 use crate::ir::Value;
 use crate::plan::{self, Place, TensorId};
 use crate::program::ALIGNMENT;
-use crate::schedule::Requirements;
+use crate::schedule::{Pair, Requirements};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ impl<'a> Tensors<'a> {
         let reads = group.inputs(function).iter().map(|&v| self.id(v)).collect();
         let writes = group.outputs.iter().map(|&v| self.id(v)).collect();
         let scratch = needs.scratch.iter().chain(&needs.common).map(|&bytes| plan::Scratch { bytes, alignment: ALIGNMENT }).collect();
-        let mut ids = |pairs: &[(Value, Value)]| pairs.iter().map(|&(read, written)| (self.id(read), self.id(written))).collect();
+        let mut ids = |pairs: &[Pair]| pairs.iter().map(|&Pair { read, written }| (self.id(read), self.id(written))).collect();
         let (may_share, may_slide) = (ids(&needs.may_share), ids(&needs.may_slide));
         let name = group.insts.first().map_or("copy", |&inst| function.insts[inst].op().name()).to_owned();
         plan::Step { reads, writes, scratch, may_share, may_slide, name, ..plan::Step::default() }

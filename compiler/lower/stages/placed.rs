@@ -10,7 +10,7 @@ use crate::fuse::{Group, Move};
 use crate::lower::memory::copies;
 use crate::lower::memory::places::{self, Places, Point};
 use crate::lower::memory::resolver::Resolver;
-use crate::schedule::Requirements;
+use crate::schedule::{Pair, Requirements};
 
 /// A method whose values have places: see the module.
 pub(in crate::lower) struct Placed<'a> {
@@ -85,10 +85,10 @@ fn point_of_group(group: &Group, needs: &Requirements, resolver: &Resolver<'_>) 
     reads.extend(group.outputs.iter().filter(|&&v| resolver.host(root(v)).is_some()).map(|&v| base(v)));
     // A schedule knows if another operand is the overwritten tensor itself, but not if it is a subtensor of it.
     let apart = |read| !inputs.iter().any(|&v| root(v) != root(read) && base(v) == base(read));
-    let shares = needs.may_share.iter().filter(|(read, _)| apart(*read)).map(|&(read, written)| (root(read), root(written)));
+    let shares = needs.may_share.iter().filter(|pair| apart(pair.read)).map(|&Pair { read, written }| (root(read), root(written)));
     // A subtensor lies after the start of its host. So a tensor that may start below the subtensor may take the host's place.
     let alone = |whole| reads.iter().filter(|&&read| read == whole).count() == 1;
-    let slides = needs.may_slide.iter().map(|&(read, written)| (base(read), root(written))).filter(|(whole, _)| alone(*whole));
+    let slides = needs.may_slide.iter().map(|&Pair { read, written }| (base(read), root(written))).filter(|(whole, _)| alone(*whole));
     let may_share = shares.chain(slides).collect();
     Point { may_share, writes: group.outputs.iter().map(|&v| base(v)).collect(), reads, moves: vec![] }
 }

@@ -21,6 +21,7 @@ use crate::ir::operators::Attention;
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::elementwise::lanes::memory_lane;
+use crate::schedule::pair::Pair;
 use blocks::{Blocks, Together};
 use by_head::KEYS;
 use tile::{Cache, KEYS_OF_ROW, Lowering, Shape, Vectors};
@@ -188,7 +189,7 @@ impl AttentionSchedule<'_> {
             (Some(by_key), Number::Known(_)) => in_blocks(&mut b, by_key),
             (Some(by_key), Number::Computed(queries)) => {
                 let single = b.index(1);
-                either(&mut b, (queries, single), |b| in_blocks(b, by_key), by_head);
+                either(&mut b, [queries, single], |b| in_blocks(b, by_key), by_head);
             }
         }
         let order = if self.goes_key_by_key() { ", one key by key" } else { "" };
@@ -215,7 +216,7 @@ impl AttentionSchedule<'_> {
             Number::Known(_) => all(&mut b),
             Number::Computed(queries) => {
                 let single = b.index(1);
-                either(&mut b, (queries, single), all, |_| {});
+                either(&mut b, [queries, single], all, |_| {});
             }
         }
         let description = format!("attention of {} blocks of keys", blocks.count);
@@ -231,19 +232,14 @@ impl Schedule for AttentionSchedule<'_> {
         Requirements { scratch, common, divides: self.extent(), ..Requirements::default() }
     }
 
-    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let all = [Some(self.first()?), self.last()?];
         Ok(all.into_iter().flatten().collect())
     }
 }
 
 /// Writes two variants; the first runs if two numbers are equal.
-fn either(
-    b: &mut KernelBuilder,
-    (x, y): (Value, Value),
-    equal: impl FnOnce(&mut KernelBuilder),
-    different: impl FnOnce(&mut KernelBuilder),
-) {
+fn either(b: &mut KernelBuilder, [x, y]: [Value; 2], equal: impl FnOnce(&mut KernelBuilder), different: impl FnOnce(&mut KernelBuilder)) {
     let are_equal = b.compare(CompareOp::Equal, x, y);
     b.if_else(
         are_equal,

@@ -26,6 +26,7 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::elementwise::sums::SumRanges;
 use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
@@ -175,8 +176,8 @@ fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
 impl BlockSchedule<'_> {
     /// Returns the number of panels, along which the kernel is divided, if `shared` pairs share memory. `None` if there is too little work, or if a range
     /// would read memory that another one writes.
-    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
-        let apart = shared.iter().all(|(read, _)| *read != self.left);
+    fn extent(&self, shared: &[Pair]) -> Option<u64> {
+        let apart = shared.iter().all(|pair| pair.read != self.left);
         let panels = self.cuts().count();
         (apart && panels > 1 && self.multiply_accumulates() >= self.cx.cut_from(CUT_FROM)).then_some(panels)
     }
@@ -186,13 +187,13 @@ impl Schedule for BlockSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let mut may_share = self.element_wise.shareable();
         // All rows are read again for every panel.
-        may_share.retain(|(read, _)| *read != self.left);
+        may_share.retain(|pair| pair.read != self.left);
         let sums = self.row_sums() * u64::from(Lane::I32.bytes());
         let scratch = (sums > 0).then_some(sums).into_iter().collect();
         Requirements { scratch, may_share, ..Requirements::default() }.dividing(|shared| self.extent(shared))
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new(format!("matmul_{}", self.panels.element));
         b.independent(true);
         let range = self.extent(shared).map(|rounds| b.divide_all(rounds));

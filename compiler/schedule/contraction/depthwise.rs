@@ -3,7 +3,7 @@
 //! multiplied in pairs.
 
 use super::depthwise_columns::Columns;
-use crate::ir::{ElementType, Value as Tensor};
+use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
@@ -26,6 +26,7 @@ use crate::schedule::elementwise::lanes::repeat;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -167,11 +168,11 @@ impl<'a> DepthwiseSchedule<'a> {
 impl DepthwiseSchedule<'_> {
     /// Returns the number of output rows, along which the kernel is divided, if `shared` pairs share memory. `None` if there is too little work, or if a range
     /// would read memory that another one writes.
-    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+    fn extent(&self, shared: &[Pair]) -> Option<u64> {
         let (work, rows) = (&self.work, self.work.output_size[0]);
         // Windows read elements that another part might already have overwritten.
         let is_one = work.batch == 1 || self.cx.is_for_threads();
-        let apart = shared.iter().all(|(read, _)| *read != work.input) && is_one && work.sizes.is_none();
+        let apart = shared.iter().all(|pair| pair.read != work.input) && is_one && work.sizes.is_none();
         (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
     }
 }
@@ -186,7 +187,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         Requirements { shorter: self.shorter, ..needs }.dividing(|shared| self.extent(shared))
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let work = &self.work;
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
@@ -215,7 +216,7 @@ impl Schedule for DepthwiseSchedule<'_> {
             b.rounds(true, |b| staging.prepare(b, work, pixels));
         }
         // A ring keeps rows from round to round. A pixel that is computed in place may overwrite what others have yet to read.
-        let overwrites = shared.iter().any(|(read, _)| *read == work.input);
+        let overwrites = shared.iter().any(|pair| pair.read == work.input);
         let apart = self.cx.machine.at_once || self.staging.is_none() && !overwrites;
         b.independent(apart);
         let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range, apart };

@@ -4,7 +4,7 @@
 //!
 //! A channel is read before its first result is written, and other channels are not touched. So the output may overwrite the input.
 
-use crate::ir::{ElementType, Value as Tensor};
+use crate::ir::ElementType;
 use crate::kernel::{Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
@@ -20,6 +20,7 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{for_range, for_values, row};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
@@ -143,11 +144,11 @@ impl<'a> DepthwisePlanes<'a> {
 impl Schedule for DepthwisePlanes<'_> {
     fn requirements(&self) -> Requirements {
         let mut needs = needs::requirements_of(self.cx, (&self.work, &self.element_wise), vec![self.plane.bytes()], false);
-        needs.may_share.extend(self.may_overwrite().then(|| (self.work.input, self.cx.group.outputs[0])));
+        needs.may_share.extend(self.may_overwrite().then(|| Pair { read: self.work.input, written: self.cx.group.outputs[0] }));
         needs.dividing(|_| self.extent())
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let work = &self.work;
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));

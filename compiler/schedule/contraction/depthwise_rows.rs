@@ -7,7 +7,6 @@
 //! constant times the sum of all rows of its columns, including unused rows. It takes one more product for each column, which all pixels and
 //! rows with that column share. For products of 16 bits, weights are moved back.
 
-use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use crate::machine::{DotProduct, Machine};
 use crate::schedule::arguments::Arguments;
@@ -26,6 +25,7 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops;
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
@@ -239,11 +239,11 @@ fn taps(work: &Contraction, fours: Fours, together: u64) -> Vec<u64> {
 impl DepthwiseRows<'_> {
     /// Returns the number of output rows, along which the kernel is divided, if `shared` pairs share memory. `None` if there is too little work, or if a range
     /// would read memory that another one writes.
-    fn extent(&self, shared: &[(Tensor, Tensor)]) -> Option<u64> {
+    fn extent(&self, shared: &[Pair]) -> Option<u64> {
         let (work, rows) = (&self.work, self.work.output_size[0]);
         // Windows read elements that another part might already have overwritten.
         let is_one = work.batch == 1 || self.cx.is_for_threads();
-        let apart = shared.iter().all(|(read, _)| *read != work.input) && is_one;
+        let apart = shared.iter().all(|pair| pair.read != work.input) && is_one;
         (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
     }
 }
@@ -254,7 +254,7 @@ impl Schedule for DepthwiseRows<'_> {
         needs.dividing(|shared| self.extent(shared))
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let work = &self.work;
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));

@@ -6,7 +6,6 @@
 //! the outermost loop, so that each is filled once for all pixels. Panels that the model holds are the innermost loop, so that the input is
 //! staged once.
 
-use crate::ir::Value as Tensor;
 use crate::machine::{MACHINES, Machine};
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
@@ -24,6 +23,7 @@ use crate::schedule::contraction::tiles::register_tile::{
 };
 use crate::schedule::contraction::tiles::squares;
 use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::pair::Pair;
 use crate::schedule::unsupported::Unsupported;
 
 /// Maximum number of window rows, in all planes. No real model has more.
@@ -41,7 +41,7 @@ pub struct DirectSchedule<'a> {
     pub(super) form: Form,
     pub(super) staging: Option<Staging>,
     /// Input and output, if staging the rows would only serve to let the output overwrite the input.
-    pub(super) if_staged: Option<(Tensor, Tensor)>,
+    pub(super) if_staged: Option<Pair>,
     /// See [`Requirements::shorter`](crate::schedule::Requirements::shorter).
     pub(super) shorter: Option<u64>,
     pub(super) tile: Tile,
@@ -376,7 +376,7 @@ fn reads_bytes_in_place(cx: &Context<'_>, work: &Contraction, form: Form) -> boo
 }
 
 /// Returns the input and the output of a product of pixels, if staging its rows lets the output overwrite the input.
-fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<(Tensor, Tensor)> {
+fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
     let reads_rows = work.is_pointwise() && work.groups == 1 && !matches!(work.weights, Weights::Computed { .. });
     if reads_rows { overwritten_by_rows(cx, work) } else { None }
 }
@@ -475,7 +475,7 @@ pub(super) fn unroll(cx: &Context<'_>, groups: u64, form: Form) -> u64 {
 
 impl DirectSchedule<'_> {
     /// Returns the dimension along which the kernel may be divided, if this is worth it. No part may read what another one writes.
-    pub(super) fn ranges(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
+    pub(super) fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
         let work = &self.work;
         let is_one_image = work.sizes.is_none() && work.matrices.is_empty() && work.batch * work.planes.output == 1;
         if work.multiply_accumulates() < self.cx.cut_from(LEAST_FOR_THREADS) || !is_one_image && !self.cx.is_for_threads() {
@@ -484,7 +484,7 @@ impl DirectSchedule<'_> {
         if self.cx.is_for_threads() {
             return self.ranges_for_threads(shared);
         }
-        let overwrites = shared.iter().any(|(read, _)| *read == work.input);
+        let overwrites = shared.iter().any(|pair| pair.read == work.input);
         let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
         // Filled panels are the outermost loop.
         let rows = if self.are_filled() || overwrites && !keeps_rows(self.cx, work) { 1 } else { rows };
@@ -498,9 +498,9 @@ impl DirectSchedule<'_> {
     }
 
     /// Returns the dimension that makes the shortest parts, if parts have their own working memory.
-    fn ranges_for_threads(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
+    fn ranges_for_threads(&self, shared: &[Pair]) -> Option<Ranges> {
         let work = &self.work;
-        let overwrites = shared.iter().any(|(read, _)| *read == work.input);
+        let overwrites = shared.iter().any(|pair| pair.read == work.input);
         if work.sizes.is_some() || overwrites && (work.batch > 1 || !keeps_rows(self.cx, work)) {
             return None;
         }

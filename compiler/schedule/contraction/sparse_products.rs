@@ -4,7 +4,7 @@
 //! channel for all these pixels. A loop over the channel's weights finds the row of each by its distance from the one before. The sums of a panel of
 //! output channels are transposed back for the epilogue. A sum takes its products in the order of the dense weights, so it has the same value.
 
-use crate::ir::{ElementType, Value as Tensor};
+use crate::ir::ElementType;
 use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value};
 use crate::machine::{MACHINES, Machine};
 use crate::schedule::arguments::Arguments;
@@ -23,7 +23,8 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
 use crate::schedule::loops::{for_range, for_values};
-use crate::schedule::movement::turn::{Matrix, Turn, transpose, turned};
+use crate::schedule::movement::turn::{Matrix, Sides, Turn, transpose, turned};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
@@ -158,8 +159,8 @@ impl<'a> SparseProducts<'a> {
 
     /// Returns the division of the kernel, if `shared` pairs share memory. `None` if there is too little work, or if a range would read memory that
     /// another one writes.
-    fn ranges(&self, shared: &[(Tensor, Tensor)]) -> Option<Ranges> {
-        let overwrites = shared.iter().any(|(read, _)| *read == self.work.input);
+    fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
+        let overwrites = shared.iter().any(|pair| pair.read == self.work.input);
         let (blocks, panels) = (self.work.output_size[0], self.cuts().count());
         if self.multiply_accumulates() < self.cx.cut_from(CUT_FROM) {
             return None;
@@ -181,11 +182,11 @@ impl Schedule for SparseProducts<'_> {
     fn requirements(&self) -> Requirements {
         let bytes = self.scratch().map(|elements| elements * u64::from(Lane::F32.bytes()));
         let needs = needs::requirements_of(self.cx, (&self.work, &self.element_wise), bytes.to_vec(), true);
-        let extent = |shared: &[(Tensor, Tensor)]| self.ranges(shared).map(|(Ranges::Blocks(extent) | Ranges::Panels(extent))| extent);
+        let extent = |shared: &[Pair]| self.ranges(shared).map(|(Ranges::Blocks(extent) | Ranges::Panels(extent))| extent);
         Requirements { writes_scratch_first: true, ..needs }.dividing(extent)
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new(format!("sparse_{}", self.work.element.name()));
         let ranges = self.ranges(shared).map(|ranges| {
             let (Ranges::Blocks(extent) | Ranges::Panels(extent)) = ranges;
@@ -246,7 +247,7 @@ impl Lowering<'_> {
         let to = Matrix { buffer: self.rows, first: b.index(0), stride: Number::Known(pixels as i64) };
         let lane = Lane::F32;
         let turn = Turn { lane, most: machine.turned_lanes(lane.bytes()), squares: machine.squares(lane.bytes()) };
-        transpose(b, turn, (pixels, channels), from, to);
+        transpose(b, turn, Sides { rows: pixels, columns: channels }, from, to);
         pixel
     }
 

@@ -3,13 +3,13 @@
 
 use super::operands::ElementWise;
 use super::positions::{Hoisted, OutputPosition};
-use crate::ir::Value as Tensor;
 use crate::kernel::passes::INVARIANTS;
 use crate::kernel::{Active, BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{Outcome, for_values, if_then};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
 use crate::schedule::unsupported::Unsupported;
 
@@ -53,7 +53,7 @@ impl Schedule for MapSchedule<'_> {
         Requirements { may_share: self.work.shareable(), divides: self.vectors, ..Requirements::default() }
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let mut work = self.work.clone();
         let mut b = KernelBuilder::new("map");
         b.independent(true);

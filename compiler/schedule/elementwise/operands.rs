@@ -12,6 +12,7 @@ use crate::ir::{self, ElementType, ScalarOp, Value as Tensor};
 use crate::kernel::{Buffer, KernelBuilder, Lane};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
@@ -233,7 +234,7 @@ impl<'a> ElementWise<'a> {
     }
 
     /// Returns pairs of an operand and an output that may share memory: each element is read before the output's element is written there.
-    pub fn shareable(&self) -> Vec<(Tensor, Tensor)> {
+    pub fn shareable(&self) -> Vec<Pair> {
         let single = self.shape.iter().all(|n| n.is(1));
         let mut pairs = Vec::new();
         for &(output, _) in &self.outputs {
@@ -241,7 +242,7 @@ impl<'a> ElementWise<'a> {
             for operand in self.used().map(|i| &self.operands[i]) {
                 let aligned = operand.access == Access::Same || (single && operand.access == Access::Single);
                 if let (Source::Tensor(value), true) = (&operand.source, aligned && operand.element.bits() == bits) {
-                    pairs.push((*value, output));
+                    pairs.push(Pair { read: *value, written: output });
                 }
             }
         }
@@ -273,7 +274,7 @@ impl<'a> ElementWise<'a> {
     ///
     /// # Errors
     /// [`Unsupported`] for element types without arithmetic.
-    pub fn declare(&mut self, b: &mut KernelBuilder, arguments: &mut Arguments, shared: &[(Tensor, Tensor)]) -> Result<(), Unsupported> {
+    pub fn declare(&mut self, b: &mut KernelBuilder, arguments: &mut Arguments, shared: &[Pair]) -> Result<(), Unsupported> {
         let used: Vec<usize> = self.used().collect();
         for i in used {
             let operand = &self.operands[i];

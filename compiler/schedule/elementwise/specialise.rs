@@ -16,7 +16,7 @@ use super::ranges::{Range, ranges, type_range, within};
 use super::requantize::{Floats, MOST_ADDED, Precision, Problem, ROOM, Requantizer, Rule, Scale, Solution, Solved};
 use super::sum_of_two::{Fit, Fits, SumOfTwo};
 use crate::fuse::Epilogue;
-use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Node, RequantizeRule, Scalar, ScalarOp, Value};
+use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Interval, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use crate::machine::Requantize;
 use crate::schedule::context::Context;
 use cranelift_entity::EntityRef;
@@ -320,7 +320,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Returns the interval of a node's values that the nodes after it distinguish.
-    fn told_apart(&self, mut node: Node) -> (i64, i64) {
+    fn told_apart(&self, mut node: Node) -> Interval {
         let (mut low, mut high, mut added) = (i64::from(i32::MIN), i64::from(i32::MAX), 0);
         while let Some(reader) = self.only_reader(node) {
             let data = &self.old.nodes[reader];
@@ -339,7 +339,7 @@ impl<'a> Rewriter<'a> {
             }
             node = reader;
         }
-        (low, high)
+        Interval { low, high }
     }
 
     /// Rewrites the sum of two scaled bytes, scaled to a byte, to two products. `moved` are the new nodes of earlier nodes.
@@ -406,9 +406,10 @@ impl<'a> Rewriter<'a> {
 
     /// Describes the task of a node's sequence.
     fn problem(&self, rule: Rule, node: Node) -> Problem {
+        let results = self.told_apart(node);
         Problem {
             rule,
-            results: self.told_apart(node),
+            results: (results.low, results.high),
             toward_zero: self.toward_zero,
             narrows: self.narrows_to_bytes(node),
             integers: self.of_integers(),

@@ -5,6 +5,7 @@ use super::operands::ElementWise;
 use super::specialise::Source;
 use crate::ir::Value as Tensor;
 use crate::kernel::{Buffer, KernelBuilder};
+use crate::schedule::pair::Pair;
 use crate::schedule::unsupported::Unsupported;
 
 impl ElementWise<'_> {
@@ -13,7 +14,7 @@ impl ElementWise<'_> {
     ///
     /// # Errors
     /// [`Unsupported`] if a dynamic dimension has no bound.
-    pub fn stream(&self, b: &mut KernelBuilder, shared: &[(Tensor, Tensor)]) -> Result<(), Unsupported> {
+    pub fn stream(&self, b: &mut KernelBuilder, shared: &[Pair]) -> Result<(), Unsupported> {
         let machine = self.cx.machine;
         let walked = self.walked(shared);
         let mut bytes: u64 = 0;
@@ -28,7 +29,7 @@ impl ElementWise<'_> {
     }
 
     /// Returns the tensors with one element for each position of the output, and their buffers.
-    fn walked(&self, shared: &[(Tensor, Tensor)]) -> Vec<(Tensor, Buffer)> {
+    fn walked(&self, shared: &[Pair]) -> Vec<(Tensor, Buffer)> {
         let of_operand = |i: usize| match &self.operands[i] {
             operand if operand.access != Access::Same => None,
             operand => {
@@ -40,7 +41,7 @@ impl ElementWise<'_> {
             }
         };
         let operands: Vec<(Tensor, Buffer)> = self.used().filter_map(of_operand).collect();
-        let is_read = |output: Tensor| shared.iter().any(|(read, written)| *written == output && operands.iter().any(|(t, _)| t == read));
+        let is_read = |output: Tensor| shared.iter().any(|pair| pair.written == output && operands.iter().any(|(t, _)| *t == pair.read));
         let outputs = self.outputs.iter().filter(|(output, _)| !is_read(*output)).filter_map(|&(output, buffer)| Some((output, buffer?)));
         operands.iter().copied().chain(outputs).collect()
     }

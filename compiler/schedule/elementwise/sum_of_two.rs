@@ -9,7 +9,7 @@ mod integers;
 use super::ranges::Range;
 use super::requantize::{Precision, neighbour};
 use crate::ir::scalar::integer::requantize;
-use crate::ir::{Expression, Node, RequantizeRule, ScalarOp};
+use crate::ir::{Expression, Interval, Node, RequantizeRule, ScalarOp};
 use crate::kernel::interpret::fma_toward_zero;
 use crate::parallel::Memo;
 use cranelift_entity::EntityRef;
@@ -44,8 +44,8 @@ pub struct SumOfTwo {
     shift: i32,
 }
 
-/// Key of a search: a sum, the least and the greatest result, and the rounding. It has no rounding for integers.
-type Wanted = (SumOfTwo, (i64, i64), Option<Precision>);
+/// Key of a search: a sum, the interval of results, and the rounding. It has no rounding for integers.
+type Wanted = (SumOfTwo, Interval, Option<Precision>);
 
 /// Memo of searches.
 #[derive(Default)]
@@ -53,12 +53,12 @@ pub struct Fits(Memo<Wanted, Option<Fit>>);
 
 impl Fits {
     /// Returns the result of [`SumOfTwo::fit`], which runs once for each sum.
-    pub fn fit(&self, sum: &SumOfTwo, results: (i64, i64), precision: Precision) -> Option<Fit> {
+    pub fn fit(&self, sum: &SumOfTwo, results: Interval, precision: Precision) -> Option<Fit> {
         self.0.get(&(sum.clone(), results, Some(precision)), || sum.fit(results, precision))
     }
 
     /// Finds numbers of 32 bits, as [`Self::fit`] does. The search runs once for each sum.
-    pub fn fit_integers(&self, sum: &SumOfTwo, results: (i64, i64)) -> Option<Fit> {
+    pub fn fit_integers(&self, sum: &SumOfTwo, results: Interval) -> Option<Fit> {
         let search = || sum.takes(results).then(|| sum.integers(results).map(Fit::Integers)).flatten();
         self.0.get(&(sum.clone(), results, None), search)
     }
@@ -153,8 +153,8 @@ impl SumOfTwo {
         Some(Self { terms: [first, second], rule, multiplier, shift })
     }
 
-    /// Finds numbers that give the results of all pairs. Results up to `results.0` count as one, and so do results from `results.1` on.
-    pub fn fit(&self, results: (i64, i64), precision: Precision) -> Option<Fit> {
+    /// Finds numbers that give the results of all pairs. Results up to the low end count as one, and so do results from the high end on.
+    pub fn fit(&self, results: Interval, precision: Precision) -> Option<Fit> {
         if !self.takes(results) {
             return None;
         }
@@ -163,11 +163,11 @@ impl SumOfTwo {
     }
 
     /// Tests whether there are few results, and the last shift is to the right. This leaves room for a number that is added.
-    fn takes(&self, (low, high): (i64, i64)) -> bool {
+    fn takes(&self, Interval { low, high }: Interval) -> bool {
         (1..=MOST_RESULTS).contains(&(high - low)) && low.abs() <= 2 * MOST_RESULTS && self.shift < 0
     }
 
-    fn floats(&self, results: (i64, i64), precision: Precision) -> Option<Floats> {
+    fn floats(&self, results: Interval, precision: Precision) -> Option<Floats> {
         [false, true].into_iter().find_map(|swapped| {
             let [outer, inner] = if swapped { [&self.terms[1], &self.terms[0]] } else { [&self.terms[0], &self.terms[1]] };
             let table = Table::new(self, outer, inner, results);
@@ -177,7 +177,7 @@ impl SumOfTwo {
             (0..NEIGHBOURS * NEIGHBOURS).find_map(|number| {
                 let scales = [beside(nearest[0], number % NEIGHBOURS), beside(nearest[1], number / NEIGHBOURS)];
                 let c = tight.middle(scales)? as f32;
-                let fit = Floats { scales, c, swapped, least: results.0 as i32 };
+                let fit = Floats { scales, c, swapped, least: results.low as i32 };
                 table.is_met(&fit, precision).then_some(fit)
             })
         })
@@ -284,7 +284,7 @@ impl Tight {
 }
 
 impl<'a> Table<'a> {
-    fn new(sum: &SumOfTwo, outer: &'a Term, inner: &'a Term, (low, high): (i64, i64)) -> Self {
+    fn new(sum: &SumOfTwo, outer: &'a Term, inner: &'a Term, Interval { low, high }: Interval) -> Self {
         let result = |sum_of_both: i32| {
             let exact = i64::from(requantize(sum.rule, sum_of_both, sum.multiplier, sum.shift));
             (exact.clamp(low, high) - low) as u8
@@ -393,7 +393,7 @@ mod tests {
             falling.scaled.iter_mut().for_each(|value| *value = value.wrapping_neg());
             let sum = SumOfTwo { terms: [term(-20, 1_623_821_475, -2), falling], rule, multiplier, shift };
             for (low, high) in [(0, 255), (-100, 20)] {
-                let table = Table::new(&sum, &sum.terms[0], &sum.terms[1], (low, high));
+                let table = Table::new(&sum, &sum.terms[0], &sum.terms[1], Interval { low, high });
                 let pairs = sum.terms[1].scaled.iter().flat_map(|&b| sum.terms[0].scaled.iter().map(move |&a| a.wrapping_add(b)));
                 for (pair, &found) in pairs.zip(&table.results) {
                     let wanted = i64::from(requantize(rule, pair, multiplier, shift)).clamp(low, high);
@@ -416,14 +416,20 @@ mod tests {
             second.scaled.iter_mut().for_each(|value| *value *= sign);
             let terms = [term(-128, 1_623_821_475, -2), second];
             let sum = SumOfTwo { terms, rule: RequantizeRule::TfliteDouble, multiplier: 1_098_017_566, shift: -17 };
-            for (precision, results) in [(Precision::Nearest, (0, 255)), (Precision::TowardZero, (-100, 155))] {
+            for (precision, results) in
+                [(Precision::Nearest, Interval { low: 0, high: 255 }), (Precision::TowardZero, Interval { low: -100, high: 155 })]
+            {
                 let Some(Fit::Floats(fit)) = sum.fit(results, precision) else { panic!("scales of a model") };
                 let [outer, inner] = if fit.swapped { [1, 0] } else { [0, 1] }.map(|i: usize| &sum.terms[i]);
                 for (b, &scaled_b) in inner.values().zip(&inner.scaled) {
                     for (a, &scaled_a) in outer.values().zip(&outer.scaled) {
                         let expected = requantize(sum.rule, scaled_a + scaled_b, sum.multiplier, sum.shift);
                         let found = fit.outer(a, fit.inner(b, precision), precision) + i64::from(fit.least);
-                        assert_eq!(found.clamp(results.0, results.1), i64::from(expected).clamp(results.0, results.1), "{a} and {b}");
+                        assert_eq!(
+                            found.clamp(results.low, results.high),
+                            i64::from(expected).clamp(results.low, results.high),
+                            "{a} and {b}"
+                        );
                     }
                 }
             }
@@ -440,7 +446,7 @@ mod tests {
                 term(3 * case - 60, (1 << 30) + 77_777_777 * (case % 13), -(case % 4)),
             ];
             let sum = SumOfTwo { terms, rule: RequantizeRule::TfliteDouble, multiplier: 1_098_017_566 + 1_234_567 * case, shift: -17 };
-            let table = Table::new(&sum, &sum.terms[0], &sum.terms[1], (-100, 155 - i64::from(case)));
+            let table = Table::new(&sum, &sum.terms[0], &sum.terms[1], Interval { low: -100, high: 155 - i64::from(case) });
             let nearest = [0, 1].map(|i: usize| (sum.terms[i].slope() * sum.scale()) as f32);
             let moved = nearest.map(|scale| (0..NEIGHBOURS).map(|n| f64::from((beside(scale, n) - scale).abs())).fold(0.0, f64::max));
             let tight = table.tight(nearest.map(f64::from), moved);
@@ -467,14 +473,18 @@ mod tests {
             let mut second = term(-1, 2_144_018_359, -1);
             second.scaled.iter_mut().for_each(|value| *value *= sign);
             let sum = SumOfTwo { terms: [term(0, 1 << 30, 0), second], rule: RequantizeRule::TfliteDouble, multiplier, shift };
-            for results in [(-128, 127), (-100, 27)] {
+            for results in [Interval { low: -128, high: 127 }, Interval { low: -100, high: 27 }] {
                 let fit = sum.integers(results).and_then(|fit| fit.plus(7)).expect("numbers");
                 let [first, second, c, shift] = fit.numbers();
                 for (b, &scaled_b) in sum.terms[1].values().zip(&sum.terms[1].scaled) {
                     for (a, &scaled_a) in sum.terms[0].values().zip(&sum.terms[0].scaled) {
                         let expected = i64::from(requantize(sum.rule, scaled_a + scaled_b, multiplier, sum.shift));
                         let found = a.wrapping_mul(first).wrapping_add(b.wrapping_mul(second)).wrapping_add(c) >> shift;
-                        assert_eq!((i64::from(found) - 7).clamp(results.0, results.1), expected.clamp(results.0, results.1), "{a} and {b}");
+                        assert_eq!(
+                            (i64::from(found) - 7).clamp(results.low, results.high),
+                            expected.clamp(results.low, results.high),
+                            "{a} and {b}"
+                        );
                     }
                 }
             }
@@ -485,7 +495,7 @@ mod tests {
     fn more_results_than_a_byte_has_are_not_fitted() {
         let terms = [term(0, 1 << 30, 0), term(0, 1 << 30, 0)];
         let sum = SumOfTwo { terms, rule: RequantizeRule::TfliteDouble, multiplier: 1 << 30, shift: -16 };
-        assert_eq!(sum.fit((-1000, 1000), Precision::Nearest), None);
-        assert_eq!(sum.fit((5, 5), Precision::Nearest), None);
+        assert_eq!(sum.fit(Interval { low: -1000, high: 1000 }, Precision::Nearest), None);
+        assert_eq!(sum.fit(Interval::exactly(5), Precision::Nearest), None);
     }
 }

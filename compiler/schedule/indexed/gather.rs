@@ -6,6 +6,7 @@ use crate::kernel::{Bounds, Buffer, ConvertOp, KernelBuilder, Lane};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Quantity;
 use crate::schedule::unsupported::Unsupported;
 
@@ -78,7 +79,7 @@ impl Schedule for GatherSchedule<'_> {
         Requirements::default()
     }
 
-    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let output = self.cx.group.outputs[0];
         let alignment = self.cx.element(output).alignment() as u32;
         let slices = &self.slices;

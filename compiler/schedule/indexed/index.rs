@@ -7,6 +7,7 @@ use crate::program::E_INDEX;
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::unsupported::Unsupported;
 
 /// Schedule of an operator on indices.
@@ -38,10 +39,13 @@ impl Schedule for IndexSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let data = &self.cx.function.insts[self.root];
         let same = |v: &&Tensor| self.cx.element(**v).bits() == self.cx.element(data.results[0]).bits();
-        Requirements { may_share: data.operands.iter().filter(same).map(|&v| (v, data.results[0])).collect(), ..Requirements::default() }
+        Requirements {
+            may_share: data.operands.iter().filter(same).map(|&v| Pair { read: v, written: data.results[0] }).collect(),
+            ..Requirements::default()
+        }
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let data = &self.cx.function.insts[self.root];
         let name = data.op().name();
         let mut b = KernelBuilder::new(name);

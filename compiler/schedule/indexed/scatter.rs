@@ -10,6 +10,7 @@ use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::if_then;
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Number, product};
 use crate::schedule::reductions::reduction::{Reduction, wrapped};
 use crate::schedule::unsupported::Unsupported;
@@ -73,11 +74,11 @@ impl Schedule for ScatterSchedule<'_> {
         // Operands that are read after the first write must not share memory with the output.
         let storage = |value| viewed(self.cx.function, value);
         let alone = [self.indices, self.updates].iter().all(|&other| storage(other) != storage(self.target));
-        let may_share = if alone { vec![(self.target, self.cx.group.outputs[0])] } else { vec![] };
+        let may_share = if alone { vec![Pair { read: self.target, written: self.cx.group.outputs[0] }] } else { vec![] };
         Requirements { may_share, ..Requirements::default() }
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let output = self.cx.group.outputs[0];
         let in_place = !shared.is_empty();
         let alignment = self.cx.element(output).alignment() as u32;

@@ -1,6 +1,6 @@
 //! Interleaving of a few rows into one run of elements, and the reverse: for example, image planes to pixels and back.
 
-use super::turn::{Matrix, interleaved};
+use super::turn::{Matrix, Sides, interleaved};
 use crate::kernel::{KernelBuilder, Lane, Type, Value};
 use crate::schedule::loops::row;
 
@@ -28,7 +28,7 @@ fn are_halved(rows: u64) -> bool {
 pub fn interleave(
     b: &mut KernelBuilder,
     size: u16,
-    (rows, columns): (u64, u64),
+    Sides { rows, columns }: Sides,
     (from, to): (Matrix, Matrix),
     mut convert: impl FnMut(&mut KernelBuilder, Value) -> Value,
 ) {
@@ -53,7 +53,7 @@ pub fn interleave(
             return;
         }
         for (vector, lanes) in run(active * rows, size) {
-            let picks: Vec<(u16, u16)> = (0..size).map(|lane| vector * size + lane).map(|i| (i % rows, i / rows)).collect();
+            let picks: Vec<Pick> = (0..size).map(|lane| vector * size + lane).map(|i| Pick { vector: i % rows, lane: i / rows }).collect();
             let value = picked(b, &vectors, &picks);
             let value = convert(b, value);
             b.store_active(to.buffer, start, i64::from(vector * size), value, lanes);
@@ -62,7 +62,7 @@ pub fn interleave(
 }
 
 /// Splits `rows` groups of `columns` adjacent elements into `columns` rows, one for each place in a group. Vectors have `size` lanes.
-pub fn take_apart(b: &mut KernelBuilder, (lane, size): (Lane, u16), (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
+pub fn take_apart(b: &mut KernelBuilder, (lane, size): (Lane, u16), Sides { rows, columns }: Sides, from: Matrix, to: Matrix) {
     let columns = columns as u16;
     row(b, rows, size, |b, group, active| {
         let start = b.scale_index(group, columns.into(), 0);
@@ -93,17 +93,25 @@ fn run(elements: u16, size: u16) -> impl Iterator<Item = (u16, u16)> {
 /// Returns a vector of every `step`th element of some vectors, from `first` on. Elements are numbered across the vectors.
 fn every(b: &mut KernelBuilder, vectors: &[Value], step: u16, first: u16) -> Value {
     let size = b.ty(vectors[0]).lanes;
-    let picks: Vec<(u16, u16)> = (0..size).map(|lane| lane * step + first).map(|i| (i / size, i % size)).collect();
+    let picks: Vec<Pick> = (0..size).map(|lane| lane * step + first).map(|i| Pick { vector: i / size, lane: i % size }).collect();
     picked(b, vectors, &picks)
 }
 
-/// Picks the lanes of a vector from several: each pick is a vector's number and a lane. The vectors are merged one by one, and a picked lane stays in
+/// A lane of one of several vectors.
+#[derive(Clone, Copy)]
+struct Pick {
+    /// The number of the vector.
+    vector: u16,
+    lane: u16,
+}
+
+/// Picks the lanes of a vector from several. The vectors are merged one by one, and a picked lane stays in
 /// place.
-fn picked(b: &mut KernelBuilder, vectors: &[Value], picks: &[(u16, u16)]) -> Value {
+fn picked(b: &mut KernelBuilder, vectors: &[Value], picks: &[Pick]) -> Value {
     let size = picks.len() as u16;
     let mut found = vectors[0];
     for (i, &vector) in (0u16..).zip(vectors).skip(1) {
-        let lanes = picks.iter().zip(0u16..).map(|(&(from, lane), here)| match (from == i, i) {
+        let lanes = picks.iter().zip(0u16..).map(|(&Pick { vector: from, lane }, here)| match (from == i, i) {
             (true, _) => size + lane,
             (false, 1) if from == 0 => lane,
             // Lanes stay if they are in place or still to come.

@@ -1,12 +1,13 @@
 //! Kernels that write positions along an axis.
 
-use crate::ir::{Data, Inst, Operation, Value as Tensor};
+use crate::ir::{Data, Inst, Operation};
 use crate::kernel::{Buffer, ConvertOp, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::indexed::slices::copy_lanes;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
@@ -56,7 +57,7 @@ impl Schedule for IotaSchedule<'_> {
         Requirements::default()
     }
 
-    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("iota");

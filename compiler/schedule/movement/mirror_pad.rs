@@ -3,12 +3,13 @@
 
 use super::strided::{check_equal, padded};
 use crate::ir::{Inst, Operation, Value as Tensor};
-use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Value};
+use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Lane, Value};
 use crate::program::E_INDEX;
-use crate::schedule::arguments::{Arguments, Elements};
+use crate::schedule::arguments::{Arguments, Buffers, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::indexed::slices::{copy_lanes, copy_row, raw_lane};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
@@ -108,10 +109,10 @@ impl<'a> MirrorPadSchedule<'a> {
     }
 
     /// Copies the remaining dimensions. `from` and `to` are places in the input and the output, in multiples of these dimensions.
-    fn copy(&self, b: &mut KernelBuilder, rest: &[Counted], buffers: (Buffer, Buffer), from: Value, to: Value) {
+    fn copy(&self, b: &mut KernelBuilder, rest: &[Counted], buffers: Buffers, from: Value, to: Value) {
         let Some((first, rest)) = rest.split_first() else {
-            let value = b.load(buffers.0, from, 0, 1);
-            return b.store(buffers.1, to, 0, value);
+            let value = b.load(buffers.input, from, 0, 1);
+            return b.store(buffers.output, to, 0, value);
         };
         let (from, to) = (first.extent.scale(b, from), first.padded.scale(b, to));
         if rest.is_empty() {
@@ -130,14 +131,14 @@ impl<'a> MirrorPadSchedule<'a> {
 }
 
 /// Copies the last dimension: its elements, and reversed ones before and after them.
-fn row(b: &mut KernelBuilder, dimension: &Counted, skip: i64, buffers: (Buffer, Buffer), from: Value, to: Value) {
+fn row(b: &mut KernelBuilder, dimension: &Counted, skip: i64, buffers: Buffers, from: Value, to: Value) {
     let Counted { extent, low, high, lanes, masked, .. } = *dimension;
     let reversed = |b: &mut KernelBuilder, count: i64, (from, source): (Value, i64), (to, target): (Value, i64)| {
         b.for_range(0, count, 1, |b, i| {
             let place = b.sub(from, i);
-            let value = b.load(buffers.0, place, source, 1);
+            let value = b.load(buffers.input, place, source, 1);
             let place = b.add(to, i);
-            b.store(buffers.1, place, target, value);
+            b.store(buffers.output, place, target, value);
         });
     };
     reversed(b, low, (from, low - 1 + skip), (to, 0));
@@ -149,7 +150,7 @@ fn row(b: &mut KernelBuilder, dimension: &Counted, skip: i64, buffers: (Buffer, 
     };
     reversed(b, high, (from_end, known - 1 - skip), (to_end, low + known));
     let to = b.scale_index(to, 1, low);
-    copy_row(b, (buffers.0, from), (buffers.1, to), extent, (lanes, masked));
+    copy_row(b, (buffers.input, from), (buffers.output, to), extent, (lanes, masked));
 }
 
 impl Schedule for MirrorPadSchedule<'_> {
@@ -157,7 +158,7 @@ impl Schedule for MirrorPadSchedule<'_> {
         Requirements::default()
     }
 
-    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let output = self.cx.group.outputs[0];
         let alignment = self.cx.element(output).alignment() as u32;
         let mut b = KernelBuilder::new("mirror_pad");
@@ -180,7 +181,7 @@ impl Schedule for MirrorPadSchedule<'_> {
             dimensions.push(counted);
         }
         let zero = b.index(0);
-        self.copy(&mut b, &dimensions, (input, target), zero, zero);
+        self.copy(&mut b, &dimensions, Buffers { input, output: target }, zero, zero);
         Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description: "mirror_pad".into(), multiply_accumulates: 0 }])
     }
 }

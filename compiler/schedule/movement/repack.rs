@@ -9,6 +9,7 @@ use crate::schedule::elementwise::lanes::join;
 use crate::schedule::elementwise::packed::Packed;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::if_then;
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
@@ -50,7 +51,7 @@ impl Schedule for RepackSchedule<'_> {
         Requirements::default()
     }
 
-    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let (element, packs) = (self.element(), self.packs());
         let (per_byte, most) = (element.per_byte(), self.count.most(self.cx.function)?);
         let (name, [read, written]) =

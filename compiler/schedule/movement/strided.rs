@@ -2,14 +2,15 @@
 
 use super::matrix::write_transposed;
 use super::reversed::write_reversed;
-use super::turn::{Matrix, Turn};
+use super::turn::{Matrix, Sides, Turn};
 use crate::ir::{Extent, Inst, InstData, Interval, Operation, Scalar, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
 use crate::program::E_INDEX;
-use crate::schedule::arguments::{Arguments, Elements};
+use crate::schedule::arguments::{Arguments, Buffers, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::indexed::index;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
 use crate::schedule::unsupported::Unsupported;
 
@@ -314,11 +315,11 @@ impl Schedule for MovementSchedule<'_> {
             [run] => run.extent.as_known().is_some() && run.from_stride.is(1) && run.to_stride.is(1),
             _ => false,
         };
-        let may_slide = first.filter(|copy| is_run(copy)).map(|_| (self.operands[0], self.cx.group.outputs[0]));
+        let may_slide = first.filter(|copy| is_run(copy)).map(|_| Pair { read: self.operands[0], written: self.cx.group.outputs[0] });
         Requirements { may_slide: may_slide.into_iter().collect(), ..Requirements::default() }
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let output = self.cx.group.outputs[0];
         let lane = self.lane;
         let alignment = |value| self.cx.element(value).alignment() as u32;
@@ -360,7 +361,7 @@ impl Schedule for MovementSchedule<'_> {
                 });
             };
             match &rows {
-                Some(rows) => rows.lower(&mut b, (inputs[0], target), (lanes, masked), fill),
+                Some(rows) => rows.lower(&mut b, Buffers { input: inputs[0], output: target }, (lanes, masked), fill),
                 None => {
                     let (first, elements) = (b.index(0), extents.number(&mut b, &total));
                     fill(&mut b, first, elements);
@@ -416,7 +417,7 @@ impl RowsWithBorder {
     fn lower(
         &self,
         b: &mut KernelBuilder,
-        (input, output): (Buffer, Buffer),
+        Buffers { input, output }: Buffers,
         (lanes, masked): (u16, u16),
         fill: impl Fn(&mut KernelBuilder, Value, Number),
     ) {
@@ -508,11 +509,11 @@ fn turned_last(mut dimensions: Vec<Counted>) -> Vec<Counted> {
 }
 
 /// Returns the source matrix whose transpose a box is: its rows, its columns, and their numbers. `None` for other boxes and run-time extents.
-fn transposition(dimensions: &[Counted]) -> Option<(Counted, Counted, (u64, u64))> {
+fn transposition(dimensions: &[Counted]) -> Option<(Counted, Counted, Sides)> {
     let [columns, rows] = *dimensions else { return None };
     match (columns.from_stride, rows.to_stride, rows.extent, columns.extent) {
         (Number::Known(1), Number::Known(1), Number::Known(height), Number::Known(width)) => {
-            Some((rows, columns, (u64::try_from(height).ok()?, u64::try_from(width).ok()?)))
+            Some((rows, columns, Sides { rows: u64::try_from(height).ok()?, columns: u64::try_from(width).ok()? }))
         }
         _ => None,
     }

@@ -4,6 +4,7 @@ use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value, orders};
 use crate::schedule::elementwise::lanes::join;
 use crate::schedule::loops::{row, row_between};
 use crate::schedule::quantity::Number;
+use std::ops::Range;
 
 /// Transposes a square: there are as many vectors as each has units of `unit` lanes.
 pub fn turned(b: &mut KernelBuilder, vectors: Vec<Value>, unit: u16) -> Vec<Value> {
@@ -15,11 +16,11 @@ pub fn turned(b: &mut KernelBuilder, vectors: Vec<Value>, unit: u16) -> Vec<Valu
 /// moves the highest bit of a unit's number to its low end.
 pub fn interleaved(b: &mut KernelBuilder, vectors: Vec<Value>, unit: u16, times: u32) -> Vec<Value> {
     let block = b.ty(vectors[0]).lanes;
-    interleaved_within(b, vectors, (unit, block), times)
+    interleaved_within(b, vectors, unit, block, times)
 }
 
 /// Interleaves as [`interleaved`] does, but separately in each block of `block` lanes.
-fn interleaved_within(b: &mut KernelBuilder, mut vectors: Vec<Value>, (unit, block): (u16, u16), times: u32) -> Vec<Value> {
+fn interleaved_within(b: &mut KernelBuilder, mut vectors: Vec<Value>, unit: u16, block: u16, times: u32) -> Vec<Value> {
     let lanes = b.ty(vectors[0]).lanes;
     let (units, half) = (block / unit, vectors.len() / 2);
     let from = |first: u16| -> Vec<u16> {
@@ -55,6 +56,15 @@ fn riffled_in(b: &mut KernelBuilder, mut vectors: Vec<Value>, times: u32, order:
     vectors
 }
 
+/// The size of a matrix.
+#[derive(Clone, Copy)]
+pub struct Sides {
+    /// Number of rows.
+    pub rows: u64,
+    /// Number of columns.
+    pub columns: u64,
+}
+
 /// A matrix in memory: its first element, and the distance between rows.
 #[derive(Clone, Copy)]
 pub struct Matrix {
@@ -70,8 +80,8 @@ pub struct Matrix {
 const MOST_ROWS: u16 = 16;
 
 /// Returns the side of the squares that transpose a matrix: `most`, or less if half of every square would be empty.
-fn side(lane: Lane, most: u16, extents: (u64, u64)) -> u16 {
-    let (least, shorter) = ((16 / lane.bytes()) as u16, extents.0.min(extents.1));
+fn side(lane: Lane, most: u16, extents: Sides) -> u16 {
+    let (least, shorter) = ((16 / lane.bytes()) as u16, extents.rows.min(extents.columns));
     let mut side = most.min(MOST_ROWS.max(least));
     while side > least && shorter <= u64::from(side / 2) {
         side /= 2;
@@ -107,27 +117,27 @@ impl Turn {
 }
 
 /// Writes the transpose of a matrix of `rows` × `columns` elements. Both matrices are row-major.
-pub fn transpose(b: &mut KernelBuilder, turn: Turn, (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
+pub fn transpose(b: &mut KernelBuilder, turn: Turn, Sides { rows, columns }: Sides, from: Matrix, to: Matrix) {
     let squares = turn.below(rows);
     let whole = if squares > 1 { rows - rows % u64::from(squares * turn.columns()) } else { 0 };
     if whole > 0 {
-        transpose_side_by_side(b, (turn, squares), (whole, columns), from, to);
+        transpose_side_by_side(b, (turn, squares), Sides { rows: whole, columns }, from, to);
     }
     if whole < rows {
-        transpose_squares(b, turn, (whole, rows, columns), from, to);
+        transpose_squares(b, turn, (whole..rows, columns), from, to);
     }
 }
 
-/// Writes rows from `start` on as columns, square by square.
-fn transpose_squares(b: &mut KernelBuilder, turn: Turn, (start, rows, columns): (u64, u64, u64), from: Matrix, to: Matrix) {
-    let most = if start > 0 { turn.columns() } else { turn.most };
-    let size = side(turn.lane, most, (rows - start, columns));
+/// Writes a range of rows as columns, square by square.
+fn transpose_squares(b: &mut KernelBuilder, turn: Turn, (rows, columns): (Range<u64>, u64), from: Matrix, to: Matrix) {
+    let most = if rows.start > 0 { turn.columns() } else { turn.most };
+    let size = side(turn.lane, most, Sides { rows: rows.end - rows.start, columns });
     // Reads go down the columns, so that writes go along the rows. A partly written cache line costs more than a partly read one.
     row(b, columns, size, |b, column, active_columns| {
         let source = b.add(from.first, column);
         let target = to.stride.scale(b, column);
         let target = b.add(to.first, target);
-        row_between(b, (start, rows), size, |b, first_row, active_rows| {
+        row_between(b, rows.clone(), size, |b, first_row, active_rows| {
             let skipped = from.stride.scale(b, first_row);
             let source = b.add(source, skipped);
             let load = |i: u16| {
@@ -155,7 +165,7 @@ const LINE: u64 = 64;
 
 /// Writes the transpose of a matrix whose rows fill squares side by side. A vector holds 16 bytes of several rows, so it becomes a longer part of a
 /// column. The columns of one cache line are read before the next line.
-fn transpose_side_by_side(b: &mut KernelBuilder, (turn, squares): (Turn, u16), (rows, columns): (u64, u64), from: Matrix, to: Matrix) {
+fn transpose_side_by_side(b: &mut KernelBuilder, (turn, squares): (Turn, u16), Sides { rows, columns }: Sides, from: Matrix, to: Matrix) {
     let size = turn.columns();
     let line = (LINE / u64::from(turn.lane.bytes())) as u16;
     row(b, columns, line, |b, first, active| {
@@ -172,7 +182,7 @@ fn transpose_side_by_side(b: &mut KernelBuilder, (turn, squares): (Turn, u16), (
                 };
                 let chunks: Vec<Vec<Value>> = (0..size).map(|i| (0..squares).map(|square| load(i + square * size)).collect()).collect();
                 let vectors: Vec<Value> = chunks.iter().map(|chunks| join(b, chunks)).collect();
-                let vectors = interleaved_within(b, vectors, (1, size), size.ilog2());
+                let vectors = interleaved_within(b, vectors, 1, size, size.ilog2());
                 let target = to.stride.scale(b, column);
                 let target = b.add(to.first, target);
                 let target = b.add(target, first_row);

@@ -10,6 +10,7 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::packed::Packed;
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Number, nest};
 use crate::schedule::unsupported::Unsupported;
 
@@ -76,7 +77,7 @@ impl Schedule for UnpackSchedule<'_> {
         Requirements { may_share: self.work.shareable(), ..Requirements::default() }
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new(format!("unpack_{}", self.element));
         b.independent(true);
         let mut arguments = Arguments::default();

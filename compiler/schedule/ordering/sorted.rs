@@ -3,6 +3,7 @@
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, UnaryOp, Value};
 use crate::schedule::indexed::slices::any;
 use crate::schedule::quantity::Number;
+use std::ops::Range;
 
 /// Position that marks an empty place.
 const EMPTY: i64 = i32::MAX as i64;
@@ -32,6 +33,15 @@ pub struct Best {
     pub positions: Value,
 }
 
+/// An element that may be among the best.
+#[derive(Clone, Copy)]
+struct Candidate {
+    /// The index of the element.
+    place: Value,
+    /// The position in its row.
+    position: Value,
+}
+
 impl Sorted<'_> {
     /// Returns the best elements of a row of `extent` elements that begins at `base`.
     pub fn row(&self, b: &mut KernelBuilder, base: Value, extent: Number) -> Best {
@@ -39,8 +49,8 @@ impl Sorted<'_> {
         let values = b.zero(Type::vector(lane, self.lanes));
         let positions = b.int(Type::vector(Lane::I32, self.lanes), EMPTY);
         let count = i64::from(self.count);
-        let first = self
-            .each(b, base, (Number::Known(0), Number::Known(count)), Best { values, positions }, |b, at, best| self.insert(b, at, best));
+        let first =
+            self.each(b, base, Number::Known(0)..Number::Known(count), Best { values, positions }, |b, at, best| self.insert(b, at, best));
         let whole = match extent {
             Number::Known(extent) => Number::Known(count + (extent - count) / i64::from(self.row_lanes) * i64::from(self.row_lanes)),
             Number::Computed(extent) => {
@@ -61,28 +71,28 @@ impl Sorted<'_> {
             let some = any(b, better);
             let look = |b: &mut KernelBuilder| {
                 let end = b.scale_index(i, 1, self.row_lanes.into());
-                let best = self.each(b, base, (Number::Computed(i), Number::Computed(end)), best, |b, at, best| self.offer(b, at, best));
+                let best = self.each(b, base, Number::Computed(i)..Number::Computed(end), best, |b, at, best| self.offer(b, at, best));
                 vec![best.values, best.positions]
             };
             b.if_else(some, look, |_| vec![best.values, best.positions])
         });
         let best = Best { values: best[0], positions: best[1] };
-        self.each(b, base, (whole, extent), best, |b, at, best| self.offer(b, at, best))
+        self.each(b, base, whole..extent, best, |b, at, best| self.offer(b, at, best))
     }
 
-    /// Repeats a body for elements one by one. `body` gets the place and the position of each.
+    /// Repeats a body for elements one by one. `body` gets each.
     fn each(
         &self,
         b: &mut KernelBuilder,
         base: Value,
-        (start, end): (Number, Number),
+        Range { start, end }: Range<Number>,
         best: Best,
-        body: impl Fn(&mut KernelBuilder, (Value, Value), Best) -> Best,
+        body: impl Fn(&mut KernelBuilder, Candidate, Best) -> Best,
     ) -> Best {
         let (start, end) = (start.value(b), end.value(b));
         let best = b.for_carry(start, end, 1, &[best.values, best.positions], |b, i, best| {
             let place = b.add(base, i);
-            let best = body(b, (place, i), Best { values: best[0], positions: best[1] });
+            let best = body(b, Candidate { place, position: i }, Best { values: best[0], positions: best[1] });
             vec![best.values, best.positions]
         });
         Best { values: best[0], positions: best[1] }
@@ -94,8 +104,8 @@ impl Sorted<'_> {
     }
 
     /// Inserts an element if it is better than the last one.
-    fn offer(&self, b: &mut KernelBuilder, at: (Value, Value), best: Best) -> Best {
-        let (element, worst) = (b.load(self.input, at.0, 0, 1), self.worst(b, best));
+    fn offer(&self, b: &mut KernelBuilder, at: Candidate, best: Best) -> Best {
+        let (element, worst) = (b.load(self.input, at.place, 0, 1), self.worst(b, best));
         let better = (self.better)(b, element, worst);
         let insert = |b: &mut KernelBuilder| {
             let best = self.insert(b, at, best);
@@ -106,7 +116,7 @@ impl Sorted<'_> {
     }
 
     /// Inserts an element after all better or equal ones.
-    fn insert(&self, b: &mut KernelBuilder, (place, position): (Value, Value), best: Best) -> Best {
+    fn insert(&self, b: &mut KernelBuilder, Candidate { place, position }: Candidate, best: Best) -> Best {
         let lanes = self.lanes;
         let element = b.load_splat(self.input, place, 0, lanes);
         let position = b.convert(ConvertOp::Wrap, position, Lane::I32);

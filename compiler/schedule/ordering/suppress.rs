@@ -7,6 +7,7 @@ use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::{Context, arithmetic};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::movement::iota::lane_numbers;
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
@@ -235,7 +236,7 @@ impl Schedule for SuppressSchedule<'_> {
         Requirements { scratch: vec![COLUMNS * self.padded * 4], ..Requirements::default() }
     }
 
-    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new("non_max_suppression");
         b.independent(true);
         let mut arguments = Arguments::default();

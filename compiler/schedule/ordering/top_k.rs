@@ -11,6 +11,7 @@ use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::any;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
@@ -273,7 +274,7 @@ impl Schedule for TopKSchedule<'_> {
         Requirements::default()
     }
 
-    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let width = self.lane.bytes();
         let results = self.rows.times(&self.count).most(self.cx.function)?;
         let outputs = &self.cx.group.outputs;

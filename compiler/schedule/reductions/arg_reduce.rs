@@ -3,13 +3,14 @@
 use super::reduction::Reduction;
 use crate::ir::{ElementType, Extent, Inst, Operation, Search, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
-use crate::schedule::arguments::{Arguments, Elements};
+use crate::schedule::arguments::{Arguments, Buffers, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::copy_lanes;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::if_then;
 use crate::schedule::movement::iota::{integer_as, lane_numbers};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
@@ -95,7 +96,7 @@ impl<'a> ArgReduceSchedule<'a> {
         vec![b.select(better, x, best[0]), b.select(better, position, best[1])]
     }
 
-    fn across_results(&self, b: &mut KernelBuilder, counts: &Counts, (input, output): (Buffer, Buffer), lanes: u16) {
+    fn across_results(&self, b: &mut KernelBuilder, counts: &Counts, Buffers { input, output }: Buffers, lanes: u16) {
         let Counts { outer, extent, inner, line } = *counts;
         outer.repeat(b, |b, outer| {
             let base = line.scale(b, outer);
@@ -127,7 +128,7 @@ impl<'a> ArgReduceSchedule<'a> {
         &self,
         b: &mut KernelBuilder,
         counts: &Counts,
-        (input, output): (Buffer, Buffer),
+        Buffers { input, output }: Buffers,
         (numbers, lanes): (Buffer, u16),
     ) -> Result<(), Unsupported> {
         let extent = counts.extent;
@@ -218,7 +219,7 @@ impl Schedule for ArgReduceSchedule<'_> {
         Requirements::default()
     }
 
-    fn kernels(&self, _shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("arg_reduce");
@@ -240,9 +241,9 @@ impl Schedule for ArgReduceSchedule<'_> {
         let counts = Counts { outer, extent, inner, line };
         let used = if numbers.is_some() { lanes } else { copy_lanes(&self.cx, self.lane, self.shape[2].most(self.cx.function)?) };
         let search = |b: &mut KernelBuilder| match numbers {
-            Some(numbers) => self.along(b, &counts, (input, target), (numbers, lanes)),
+            Some(numbers) => self.along(b, &counts, Buffers { input, output: target }, (numbers, lanes)),
             None => {
-                self.across_results(b, &counts, (input, target), used);
+                self.across_results(b, &counts, Buffers { input, output: target }, used);
                 Ok(())
             }
         };

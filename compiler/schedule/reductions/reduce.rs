@@ -2,7 +2,7 @@
 //! elements of one result, unless the order of elements matters.
 
 use super::reduction::{Reduction, SHORT_WORK};
-use crate::ir::{Inst, Operation, Value as Tensor};
+use crate::ir::{Inst, Operation};
 use crate::kernel::passes::DEAD;
 use crate::kernel::{Active, KernelBuilder, Value};
 use crate::schedule::Goal;
@@ -11,6 +11,7 @@ use crate::schedule::context::Context;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
 
@@ -54,7 +55,7 @@ impl Schedule for ReduceSchedule<'_> {
         Requirements::default()
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new("reduce");
         b.independent(true);
         let mut arguments = Arguments::default();
@@ -109,14 +110,23 @@ pub(super) struct Dimension {
 
 impl Dimension {
     /// Returns the pixels of input and output at position `first + step` of this dimension, from the pixels where it begins.
-    fn moved(&self, b: &mut KernelBuilder, (input, output): (Value, Value), first: Value, step: i64) -> (Value, Value) {
+    fn moved(&self, b: &mut KernelBuilder, pixels: Pixels, first: Value, step: i64) -> Pixels {
         let number = b.scale_index(first, 1, step);
-        let [input, output] = [(input, self.input_step), (output, self.output_step)].map(|(pixel, step)| {
+        let [input, output] = [(pixels.input, self.input_step), (pixels.output, self.output_step)].map(|(pixel, step)| {
             let moved = step.scale(b, number);
             b.add(pixel, moved)
         });
-        (input, output)
+        Pixels { input, output }
     }
+}
+
+/// The pixels of a result.
+#[derive(Clone, Copy)]
+struct Pixels {
+    /// The first pixel of the input that the result combines.
+    input: Value,
+    /// The pixel of the output.
+    output: Value,
 }
 
 /// Values that are loaded before all loops: for vectors of the input, for its single elements, and for results.
@@ -239,10 +249,10 @@ impl Lowering<'_> {
         nest(b, outer, zero, zero, &mut |b, input, output| {
             let result = match last {
                 Some(last) => last.extent.tiles(b, self.together(), |b, first, rows| {
-                    let rows: Vec<(Value, Value)> = (0..rows as i64).map(|row| last.moved(b, (input, output), first, row)).collect();
+                    let rows: Vec<Pixels> = (0..rows as i64).map(|row| last.moved(b, Pixels { input, output }, first, row)).collect();
                     self.results(b, &rows, &hoisted)
                 }),
-                None => self.results(b, &[(input, output)], &hoisted),
+                None => self.results(b, &[Pixels { input, output }], &hoisted),
             };
             if result.is_err() {
                 outcome = result;
@@ -265,9 +275,8 @@ impl Lowering<'_> {
         u64::from((REGISTERS / registers).clamp(1, MOST_TOGETHER))
     }
 
-    /// Computes results side by side: by vectors, then the remaining elements one by one. `rows` are the first pixels of the input and the pixels of
-    /// the output.
-    fn results(&self, b: &mut KernelBuilder, rows: &[(Value, Value)], hoisted: &Rows) -> Result<(), Unsupported> {
+    /// Computes results side by side: by vectors, then the remaining elements one by one. `rows` are their pixels.
+    fn results(&self, b: &mut KernelBuilder, rows: &[Pixels], hoisted: &Rows) -> Result<(), Unsupported> {
         let reduction = &self.schedule.reduction;
         let known = if let Number::Known(n) = self.channels { Some(n) } else { None };
         let whole_lanes = i64::from(self.lanes);
@@ -281,7 +290,8 @@ impl Lowering<'_> {
             let (start, end) = self.channels.stretch(b, self.lanes, is_rest);
             let mut inside = Ok(());
             let sums = b.for_carry(start, end, i64::from(lanes), &vec![neutral; rows.len()], |b, channel, sums| {
-                let next = rows.iter().zip(sums).map(|(row, &sum)| self.sum(b, &self.inner, row.0, channel, hoisted, lanes, lanes, sum));
+                let next =
+                    rows.iter().zip(sums).map(|(row, &sum)| self.sum(b, &self.inner, row.input, channel, hoisted, lanes, lanes, sum));
                 let next: Result<Vec<Value>, Unsupported> = next.collect();
                 next.unwrap_or_else(|error| {
                     inside = Err(error);
@@ -295,7 +305,7 @@ impl Lowering<'_> {
                 *total = reduction.combine(b, *total, sum);
             }
         }
-        for (total, &(_, output)) in totals.into_iter().zip(rows) {
+        for (total, &Pixels { output, .. }) in totals.into_iter().zip(rows) {
             let total = self.finish(b, total);
             let zero = b.index(0);
             let place = OutputPosition { pixel: output, pixel_offset: 0, channel: zero, channel_offset: 0, flat: output };
@@ -313,13 +323,13 @@ impl Lowering<'_> {
     fn with_rest(
         &self,
         b: &mut KernelBuilder,
-        rows: &[(Value, Value)],
+        rows: &[Pixels],
         hoisted: &[Option<Hoisted>],
         sums: &[Value],
     ) -> Result<Vec<Value>, Unsupported> {
         self.channels.with_rest(b, self.lanes, sums, |b, start, mask| {
             let next = rows.iter().zip(sums).map(|(row, &sum)| {
-                let more = self.sum(b, &self.inner, row.0, start, hoisted, self.lanes, Active::Where(mask), sum)?;
+                let more = self.sum(b, &self.inner, row.input, start, hoisted, self.lanes, Active::Where(mask), sum)?;
                 Ok(b.select(mask, more, sum))
             });
             next.collect()
@@ -386,7 +396,7 @@ fn nest(
         return;
     };
     first.extent.repeat(b, |b, i| {
-        let (input, output) = first.moved(b, (input, output), i, 0);
+        let Pixels { input, output } = first.moved(b, Pixels { input, output }, i, 0);
         nest(b, rest, input, output, body);
     });
 }

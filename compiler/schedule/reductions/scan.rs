@@ -9,6 +9,7 @@ use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::copy_lanes;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::unsupported::Unsupported;
 
@@ -59,10 +60,10 @@ impl<'a> ScanSchedule<'a> {
 impl Schedule for ScanSchedule<'_> {
     fn requirements(&self) -> Requirements {
         // Each element is read before its result overwrites it.
-        Requirements { may_share: vec![(self.operand, self.cx.group.outputs[0])], ..Requirements::default() }
+        Requirements { may_share: vec![Pair { read: self.operand, written: self.cx.group.outputs[0] }], ..Requirements::default() }
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let elements = product(&self.shape).most(self.cx.function)?;
         let output = self.cx.group.outputs[0];
         let mut b = KernelBuilder::new("scan");
@@ -109,7 +110,11 @@ impl Scan<'_, '_> {
         let (first, end) = (b.index(0), self.extent.value(b));
         b.for_carry(first, end, 1, &vec![neutral; lines.len()], |b, step, partial| {
             let offset = self.offset(b, step);
-            starts.iter().zip(partial).map(|(&start, &partial)| self.element(b, (start, offset), partial, active)).collect()
+            let next = |(&start, &partial): (&Value, &Value)| {
+                let place = b.add(start, offset);
+                self.element(b, place, partial, active)
+            };
+            starts.iter().zip(partial).map(next).collect()
         });
     }
 
@@ -124,10 +129,9 @@ impl Scan<'_, '_> {
         self.inner.scale(b, position)
     }
 
-    /// Stores the result of an element. Returns the partial result that includes it.
-    fn element(&self, b: &mut KernelBuilder, (start, offset): (Value, Value), partial: Value, active: Active) -> Value {
+    /// Stores the result of the element at a place. Returns the partial result that includes it.
+    fn element(&self, b: &mut KernelBuilder, place: Value, partial: Value, active: Active) -> Value {
         let ([input, target], element) = (self.buffers, self.schedule.element);
-        let place = b.add(start, offset);
         let value = b.load_active(input, place, 0, self.lanes, active);
         let value = widen(b, value, element);
         let next = self.schedule.reduction.combine(b, partial, value);

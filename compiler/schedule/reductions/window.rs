@@ -2,7 +2,7 @@
 
 use super::nines;
 use super::reduction::Reduction;
-use crate::ir::{self, ElementType, Inst, Operation, Summation, Value as Tensor};
+use crate::ir::{self, ElementType, Inst, Operation, Summation};
 use crate::kernel::{Active, BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
@@ -11,6 +11,7 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::elementwise::ranges::{type_range, within};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Quantity;
 use crate::schedule::unsupported::Unsupported;
 
@@ -94,7 +95,7 @@ impl Schedule for WindowSchedule<'_> {
         Requirements::default()
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new(format!("window_{}x{}", self.size[0], self.size[1]));
         b.independent(true);
         let mut arguments = Arguments::default();

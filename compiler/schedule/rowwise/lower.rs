@@ -12,6 +12,7 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::for_values;
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, nest};
 use crate::schedule::reductions::reduction::Reduction;
 use crate::schedule::unsupported::Unsupported;
@@ -121,7 +122,7 @@ impl Schedule for RowwiseSchedule<'_> {
         Requirements { scratch, may_share: self.shareable(), writes_scratch_first: true, ..Requirements::default() }
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         Ok(vec![lower(self, shared)?])
     }
 }
@@ -132,7 +133,7 @@ struct Rows {
     scratch: Vec<Buffer>,
 }
 
-fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lowered, Unsupported> {
     let cx = schedule.facts.cx;
     let mut b = KernelBuilder::new("rows");
     // Scratch memory has room for the columns or the kept elements of one round, unless rounds run at the same time.
@@ -221,7 +222,7 @@ fn declared_steps<'a>(
     schedule: &RowwiseSchedule<'a>,
     b: &mut KernelBuilder,
     arguments: &mut Arguments,
-    shared: &[(Tensor, Tensor)],
+    shared: &[Pair],
 ) -> Result<Vec<Step<'a>>, Unsupported> {
     let mut steps = Vec::new();
     for pass in 0..schedule.passes.list.len() {

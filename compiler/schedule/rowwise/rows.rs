@@ -4,8 +4,8 @@ use super::across::Across;
 use super::facts::Facts;
 use super::passes::Passes;
 use crate::fuse::Rowwise;
-use crate::ir::Value as Tensor;
 use crate::schedule::context::Context;
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::product;
 use crate::schedule::reductions::reduction::SHORT_WORK;
 use crate::schedule::unsupported::Unsupported;
@@ -44,14 +44,14 @@ impl<'a> RowwiseSchedule<'a> {
 
     /// Returns pairs of a read and a written tensor that may share memory. In each row, the read tensor is read completely before the other is
     /// written, or each element is read before it is written.
-    pub(super) fn shareable(&self) -> Vec<(Tensor, Tensor)> {
+    pub(super) fn shareable(&self) -> Vec<Pair> {
         let group = self.facts.cx.group;
         let mut pairs = Vec::new();
         for &written in group.outputs.iter().filter(|&&v| self.facts.is_wide(v)) {
             for read in group.inputs(self.facts.cx.function).into_iter().filter(|&v| self.facts.is_wide(v)) {
                 let fits = self.facts.cx.element(read).bits() == self.facts.cx.element(written).bits();
                 if fits && self.passes.last_read(read) <= self.passes.first_write(written) {
-                    pairs.push((read, written));
+                    pairs.push(Pair { read, written });
                 }
             }
         }

@@ -7,6 +7,7 @@ use crate::ir::{ElementType, Value as Tensor};
 use crate::kernel::{Buffer, KernelBuilder, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::elementwise::lanes::{exact, memory_lane, narrow, widen};
+use crate::schedule::pair::Pair;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::FxHashMap;
 
@@ -39,7 +40,7 @@ impl<'a> Across<'a> {
         &'k self,
         b: &mut KernelBuilder,
         arguments: &mut Arguments,
-        shared: &[(Tensor, Tensor)],
+        shared: &[Pair],
         (first, outputs): (usize, &FxHashMap<Tensor, Buffer>),
     ) -> Result<Written<'k, 'a>, Unsupported> {
         let cx = self.cx;

@@ -1,7 +1,6 @@
 //! Memory needs of a contraction: its input, scratch memory, and whether its output may overwrite the input.
 
 use super::contraction::Contraction;
-use crate::ir::Value as Tensor;
 use crate::kernel::{Buffer, KernelBuilder};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
@@ -10,6 +9,7 @@ use crate::schedule::contraction::rows::staging::Staging;
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::interface::Requirements;
+use crate::schedule::pair::Pair;
 use crate::schedule::unsupported::Unsupported;
 
 /// Declares a contraction's input.
@@ -21,7 +21,7 @@ pub fn declare_input(
     b: &mut KernelBuilder,
     arguments: &mut Arguments,
     work: &Contraction,
-    shared: &[(Tensor, Tensor)],
+    shared: &[Pair],
 ) -> Result<Buffer, Unsupported> {
     let elements = Elements::new(memory_lane(work.element)?, cx.most_elements(work.input)?);
     Ok(arguments.operand(b, "input", work.input, elements, shared))
@@ -49,10 +49,10 @@ pub fn requirements_of(
 ) -> Requirements {
     let mut may_share = element_wise.shareable();
     // An operand of the epilogue that is also the input is not read in step with the output.
-    may_share.retain(|(read, _)| *read != work.input);
+    may_share.retain(|pair| pair.read != work.input);
     // A tensor that fills the panels must not be overwritten before the last panel.
     if let Weights::Computed { tensor, .. } = work.weights {
-        may_share.retain(|(read, _)| *read != tensor);
+        may_share.retain(|pair| pair.read != tensor);
     }
     if by_rows {
         may_share.extend(overwritten_by_rows(cx, work));
@@ -61,13 +61,13 @@ pub fn requirements_of(
 }
 
 /// Returns the input and the output of a contraction, if the output may overwrite the input once rows are staged.
-pub fn overwritten_by_rows(cx: Context<'_>, work: &Contraction) -> Option<(Tensor, Tensor)> {
+pub fn overwritten_by_rows(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
     let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
     // A row whose channels are in planes is in several places.
     let is_together = work.channel_planes.is_none() && work.is_one_plane() && work.matrices.is_empty();
     let is_by_rows = is_together && work.is_one_phase() && work.sizes.is_none();
     let may_overwrite = is_by_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work);
-    may_overwrite.then(|| (work.input, cx.group.outputs[0]))
+    may_overwrite.then(|| Pair { read: work.input, written: cx.group.outputs[0] })
 }
 
 /// Tests whether each output row takes exactly the place of the one input row that it needs, if the output starts where the input starts.

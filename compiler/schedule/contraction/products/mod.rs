@@ -15,6 +15,7 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{for_values, if_then};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
 use crate::schedule::unsupported::Unsupported;
 
@@ -147,7 +148,7 @@ impl Schedule for ProductsSchedule<'_> {
         Requirements { writes_scratch_first: !panel.is_empty(), scratch: panel, ..Requirements::default() }
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new(format!("matmul_{}", self.cx.element(self.left).name()));
         let mut arguments = Arguments::default();
         let operands = [self.left, self.right].map(|tensor| (tensor, self.cx.element(tensor)));

@@ -16,7 +16,7 @@ use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::movement::interleave::interleave;
 use crate::schedule::movement::matrix::write_transposed;
-use crate::schedule::movement::turn::{Matrix, Turn};
+use crate::schedule::movement::turn::{Matrix, Sides, Turn};
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
@@ -289,11 +289,11 @@ impl Staging {
         let stride = |elements: u64| Number::Known(elements as i64);
         let from = Matrix { buffer: input, first: from, stride: stride(planes.stride) };
         let to = Matrix { buffer: ring.rows, first: to, stride: stride(self.channels) };
-        let extents = (self.channels, contraction.input_size[1]);
+        let sides = Sides { rows: self.channels, columns: contraction.input_size[1] };
         if self.form.is_of_floats() && !contraction.reads_halves() {
-            return write_transposed(b, Turn { lane: Lane::F32, most: self.turned, squares: 1 }, extents, from, to);
+            return write_transposed(b, Turn { lane: Lane::F32, most: self.turned, squares: 1 }, sides, from, to);
         }
-        interleave(b, self.turned, extents, (from, to), |b, raw| self.convert(b, contraction, ring, raw));
+        interleave(b, self.turned, sides, (from, to), |b, raw| self.convert(b, contraction, ring, raw));
     }
 
     /// Stages this many consecutive elements.

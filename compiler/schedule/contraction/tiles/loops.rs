@@ -1,6 +1,5 @@
 //! Loops of a direct convolution: matrix products, rows of windows, phases, panels. The buffers of its kernel are here, too.
 
-use crate::ir::Value as Tensor;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::contraction::direct::{DirectSchedule, Part, Ranges, unrolled_segments};
@@ -18,6 +17,7 @@ use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{self, if_then};
+use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
@@ -33,7 +33,7 @@ impl Schedule for DirectSchedule<'_> {
         needs.dividing(|shared| self.ranges(shared).map(Ranges::extent))
     }
 
-    fn kernels(&self, shared: &[(Tensor, Tensor)]) -> Result<Vec<Lowered>, Unsupported> {
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         Ok(vec![lower(self, shared)?])
     }
 }
@@ -144,7 +144,7 @@ pub(in crate::schedule::contraction) struct TilePlace<'a> {
 }
 
 /// Lowers a schedule.
-pub(in crate::schedule::contraction) fn lower(schedule: &DirectSchedule<'_>, shared: &[(Tensor, Tensor)]) -> Result<Lowered, Unsupported> {
+pub(in crate::schedule::contraction) fn lower(schedule: &DirectSchedule<'_>, shared: &[Pair]) -> Result<Lowered, Unsupported> {
     let mut b = KernelBuilder::new(schedule.name());
     let range = schedule.ranges(shared).map(|ranges| {
         let (first, end) = b.divide_all(ranges.extent());
@@ -181,7 +181,7 @@ pub(in crate::schedule::contraction) fn lower(schedule: &DirectSchedule<'_>, sha
 }
 
 impl<'a> Lowering<'a> {
-    fn new(schedule: &'a DirectSchedule<'a>, b: &mut KernelBuilder, shared: &[(Tensor, Tensor)]) -> Result<Self, Unsupported> {
+    fn new(schedule: &'a DirectSchedule<'a>, b: &mut KernelBuilder, shared: &[Pair]) -> Result<Self, Unsupported> {
         let work = &schedule.work;
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&schedule.cx, b, &mut arguments, work, shared)?;

@@ -4,21 +4,22 @@
 //! for c can be narrower than the last place of binary32.
 
 use super::{Integers, Pair, SumOfTwo, Table};
+use crate::ir::Interval;
 use crate::ir::scalar::integer::requantize;
 
 /// Maximum distance of scales that are tried from the nearest ones, in units of the last place. Most random pairs take the nearest; few take five.
 const NEIGHBOURS: i64 = 16;
 
 impl SumOfTwo {
-    /// Finds integers that give the results of all pairs. Results up to `results.0` count as one, and so do results from `results.1` on.
-    pub(super) fn integers(&self, results: (i64, i64)) -> Option<Integers> {
+    /// Finds integers that give the results of all pairs. Results up to the low end count as one, and so do results from the high end on.
+    pub(super) fn integers(&self, results: Interval) -> Option<Integers> {
         let shift = shift(self)?;
         let unit = f64::from(1u32 << shift);
         let [first, second] = &self.terms;
         let slopes = [first, second].map(|term| term.slope() * self.scale());
         let table = Table::new(self, first, second, results);
         let tight = table.tight(slopes, [NEIGHBOURS as f64 / unit; 2]);
-        let least = results.0 << shift;
+        let least = results.low << shift;
         around().find_map(|moves| {
             let scales = [0, 1].map(|i: usize| (slopes[i] * unit).round() as i64 + moves[i]);
             let missing = |pair: &Pair, more: i64| {
@@ -46,7 +47,7 @@ impl SumOfTwo {
 }
 
 /// Tests numbers on all pairs of a table. Results are clamped to the interval.
-fn gives(numbers: &Integers, table: &Table<'_>, (low, high): (i64, i64)) -> bool {
+fn gives(numbers: &Integers, table: &Table<'_>, Interval { low, high }: Interval) -> bool {
     let [outer, inner] = numbers.scales.map(i64::from);
     table.rows().all(|(b, row)| {
         let inner = i64::from(b) * inner + i64::from(numbers.c);
