@@ -83,6 +83,16 @@ impl<'a> Context<'a> {
         self.threads.count > 1
     }
 
+    /// Tests whether iterations of independent loops run one after another. They may then share scratch memory.
+    pub fn shares_scratch(&self) -> bool {
+        !self.machine.at_once
+    }
+
+    /// Tests whether iterations of independent loops run at the same time. Each then waits for its own sums while others compute.
+    pub fn hides_latency(&self) -> bool {
+        self.machine.at_once
+    }
+
     /// Returns the multiply-accumulate operations from which a kernel may be split. With threads, the cost of the finished kernel decides, too.
     pub fn cut_from(&self, with_threads: u64) -> u64 {
         match self.threads {

@@ -267,7 +267,7 @@ impl Lowering<'_> {
         let cx = &self.schedule.cx;
         let work = cx.group.prologue.iter().chain(&cx.group.epilogue);
         let is_short = work.map(|work| work.expression.cost()).fold(0, u64::saturating_add) < SHORT_WORK;
-        if cx.machine.at_once || cx.goal == Goal::Size || !is_short || self.lanes == 1 || !self.inner.is_empty() {
+        if cx.hides_latency() || cx.goal == Goal::Size || !is_short || self.lanes == 1 || !self.inner.is_empty() {
             return 1;
         }
         let bytes = u32::from(self.lanes) * self.schedule.reduction.lane_bytes();

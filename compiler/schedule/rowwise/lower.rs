@@ -2,7 +2,7 @@
 
 use super::across::Across;
 use super::passes::{Keeper, Pass};
-use super::rows::RowwiseSchedule;
+use super::rows::{Kept, RowwiseSchedule};
 use crate::ir::{ElementType, Inst, Value as Tensor};
 use crate::kernel::passes::INVARIANTS;
 use crate::kernel::{Active, Buffer, KernelBuilder, Value};
@@ -114,7 +114,7 @@ impl<'a> RowwiseSchedule<'a> {
 
 impl Schedule for RowwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        let bytes = |element: ElementType| self.kept * u64::from(element.bits() / 8);
+        let bytes = |element: ElementType| self.kept.elements() * u64::from(element.bits() / 8);
         let of_rows = if self.has_single_rows() { self.passes.scratch(&self.facts.cx) } else { vec![] };
         let of_columns = self.across.iter().flat_map(Across::scratch);
         let scratch = of_rows.into_iter().map(bytes).chain(of_columns).collect();
@@ -136,8 +136,8 @@ struct Rows {
 fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lowered, Unsupported> {
     let cx = schedule.facts.cx;
     let mut b = KernelBuilder::new("rows");
-    // Scratch memory has room for the columns or the kept elements of one round, unless rounds run at the same time.
-    b.independent(cx.machine.at_once || schedule.requirements().scratch.is_empty());
+    // Scratch memory has room for the columns or the kept elements of one round, unless it keeps all rows.
+    b.independent(matches!(schedule.kept, Kept::All { .. }) || schedule.requirements().scratch.is_empty());
     let mut arguments = Arguments::default();
     let has_single_rows = schedule.has_single_rows();
     let steps = if has_single_rows { declared_steps(schedule, &mut b, &mut arguments, shared)? } else { vec![] };
@@ -149,7 +149,7 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lower
     }
     for (i, element) in schedule.passes.scratch(&cx).into_iter().enumerate().filter(|_| has_single_rows) {
         let lane = memory_lane(element)?;
-        rows.scratch.push(arguments.scratch(&mut b, format!("row{i}"), i, lane, schedule.kept));
+        rows.scratch.push(arguments.scratch(&mut b, format!("row{i}"), i, lane, schedule.kept.elements()));
     }
     let declare = |across: &'a Across<'a>| across.declare(&mut b, &mut arguments, shared, (rows.scratch.len(), &rows.outputs));
     let across = schedule.across.as_ref().map(declare).transpose()?;
@@ -434,8 +434,7 @@ impl<'a> Kernel<'_, 'a> {
     fn keeper(&self, tensor: Tensor, channel: Value, flat: Value) -> (Buffer, Value) {
         match self.schedule.passes.keeper(tensor).unwrap_or(Keeper::Output(tensor)) {
             Keeper::Output(output) => (self.rows.outputs[&output], flat),
-            Keeper::Scratch(number) if self.schedule.facts.cx.machine.at_once => (self.rows.scratch[number], flat),
-            Keeper::Scratch(number) => (self.rows.scratch[number], channel),
+            Keeper::Scratch(number) => (self.rows.scratch[number], self.schedule.kept.place(channel, flat)),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::across::Across;
 use super::facts::Facts;
 use super::passes::Passes;
 use crate::fuse::Rowwise;
+use crate::kernel::Value;
 use crate::schedule::context::Context;
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::product;
@@ -14,11 +15,41 @@ use crate::schedule::unsupported::Unsupported;
 /// additions.
 const KEPT_FROM: u64 = 6;
 
+/// Rows that a scratch buffer keeps.
+#[derive(Clone, Copy)]
+pub(super) enum Kept {
+    /// The current row, in memory that all rows share one after another.
+    Current {
+        /// Elements of the longest row.
+        elements: u64,
+    },
+    /// Every row, each in its own place.
+    All {
+        /// Elements of all rows.
+        elements: u64,
+    },
+}
+
+impl Kept {
+    /// Returns the elements of a buffer.
+    pub fn elements(self) -> u64 {
+        let (Self::Current { elements } | Self::All { elements }) = self;
+        elements
+    }
+
+    /// Returns the index of an element, from its index in the row and its index in the tensor.
+    pub fn place(self, in_row: Value, in_tensor: Value) -> Value {
+        match self {
+            Self::Current { .. } => in_row,
+            Self::All { .. } => in_tensor,
+        }
+    }
+}
+
 /// Schedule of a group that works row by row.
 pub struct RowwiseSchedule<'a> {
     pub(super) facts: Facts<'a>,
-    /// Elements of a scratch buffer for kept values: one row, or all rows if they run at the same time.
-    pub(super) kept: u64,
+    pub(super) kept: Kept,
     pub(super) passes: Passes,
     /// Way to compute several rows side by side, if there is one.
     pub(super) across: Option<Across<'a>>,
@@ -32,7 +63,10 @@ impl<'a> RowwiseSchedule<'a> {
     pub fn new(cx: Context<'a>, rows: &'a Rowwise) -> Result<Self, Unsupported> {
         let facts = Facts::new(cx, rows)?;
         let passes = Passes::new(&cx, rows, KEPT_FROM);
-        let kept = if cx.machine.at_once { product(&facts.shape).most(cx.function)? } else { facts.longest };
+        let kept = match cx.shares_scratch() {
+            true => Kept::Current { elements: facts.longest },
+            false => Kept::All { elements: product(&facts.shape).most(cx.function)? },
+        };
         let across = Across::new(&facts)?;
         let schedule = Self { facts, kept, passes, across };
         for pass in 0..schedule.passes.list.len() {
@@ -59,9 +93,9 @@ impl<'a> RowwiseSchedule<'a> {
     }
 
     /// Returns the number of rows that are walked together, so that their reductions hide each other's latency. It is smaller if each row takes much
-    /// code. It is 1 if elements are kept in scratch memory, which has room for one row, or if rows run at the same time.
+    /// code. It is 1 if elements are kept in scratch memory, which has room for one row, or if the machine hides latency by itself.
     pub(super) fn together(&self) -> u64 {
-        if self.facts.cx.machine.at_once {
+        if self.facts.cx.hides_latency() {
             return 1;
         }
         let costs = self.passes.list.iter().map(|pass| pass.work.expression.cost());
