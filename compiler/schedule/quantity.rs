@@ -16,6 +16,15 @@ pub struct Quantity {
     terms: SmallVec<[(Vec<Index>, i64); 1]>,
 }
 
+/// The vectors of a walk along a row.
+#[derive(Clone, Copy, Debug)]
+pub struct RowVectors {
+    /// Lanes of a vector.
+    pub lanes: u16,
+    /// Maximum lanes of a vector that the machine masks with a count known at run time.
+    pub masked: u16,
+}
+
 /// A quantity in a kernel.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
@@ -291,18 +300,18 @@ impl Number {
         masked: u16,
         body: impl FnMut(&mut KernelBuilder, Value, Active) -> R,
     ) -> R {
-        self.row_of(b, (lanes, masked), 1, body)
+        self.row_of(b, RowVectors { lanes, masked }, 1, body)
     }
 
     /// Builds [`Self::row`] for elements in units of `unit`.
     pub fn row_of<R: Outcome>(
         self,
         b: &mut KernelBuilder,
-        (lanes, masked): (u16, u16),
+        vectors: RowVectors,
         unit: u16,
         body: impl FnMut(&mut KernelBuilder, Value, Active) -> R,
     ) -> R {
-        self.row_after(b, Self::Known(0), (lanes, masked), unit, body)
+        self.row_after(b, Self::Known(0), vectors, unit, body)
     }
 
     /// Builds [`Self::row_of`] for the elements from `start` on, a multiple of `lanes`.
@@ -310,7 +319,7 @@ impl Number {
         self,
         b: &mut KernelBuilder,
         start: Self,
-        (lanes, masked): (u16, u16),
+        RowVectors { lanes, masked }: RowVectors,
         unit: u16,
         mut body: impl FnMut(&mut KernelBuilder, Value, Active) -> R,
     ) -> R {

@@ -7,7 +7,7 @@ use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
-use crate::schedule::quantity::Quantity;
+use crate::schedule::quantity::{Quantity, RowVectors};
 use crate::schedule::unsupported::Unsupported;
 
 /// Schedule of a `gather`.
@@ -103,7 +103,13 @@ impl Schedule for GatherSchedule<'_> {
             self.elements(&mut b, &counts, [indices, source, target], lanes)?;
         } else if some {
             slices.each(&mut b, &counts, indices, |b, slice| {
-                copy_row(b, (source, slice.indexed), (target, slice.listed), counts.row, (lanes, self.cx.machine.masked_lanes));
+                copy_row(
+                    b,
+                    (source, slice.indexed),
+                    (target, slice.listed),
+                    counts.row,
+                    RowVectors { lanes, masked: self.cx.machine.masked_lanes },
+                );
             });
         }
         let description =

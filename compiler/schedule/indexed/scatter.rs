@@ -11,7 +11,7 @@ use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::if_then;
 use crate::schedule::pair::Pair;
-use crate::schedule::quantity::{Number, product};
+use crate::schedule::quantity::{Number, RowVectors, product};
 use crate::schedule::reductions::reduction::{Reduction, wrapped};
 use crate::schedule::unsupported::Unsupported;
 
@@ -53,7 +53,13 @@ impl<'a> ScatterSchedule<'a> {
     /// Combines one slice of the updates into the output.
     fn slice(&self, b: &mut KernelBuilder, row: Number, slice: &Slice, [updates, output]: [Buffer; 2], lanes: u16) {
         let Some(reduction) = self.reduction else {
-            return copy_row(b, (updates, slice.listed), (output, slice.indexed), row, (lanes, self.cx.machine.masked_lanes));
+            return copy_row(
+                b,
+                (updates, slice.listed),
+                (output, slice.indexed),
+                row,
+                RowVectors { lanes, masked: self.cx.machine.masked_lanes },
+            );
         };
         let element = self.cx.element(self.target);
         row.row(b, lanes, self.cx.machine.masked_lanes, |b, i, active| {
@@ -98,7 +104,7 @@ impl Schedule for ScatterSchedule<'_> {
         if let Some(source) = source {
             let zero = b.index(0);
             let lanes = copy_lanes(&self.cx, self.lane, elements);
-            copy_row(&mut b, (source, zero), (written, zero), counts.elements, (lanes, self.cx.machine.masked_lanes));
+            copy_row(&mut b, (source, zero), (written, zero), counts.elements, RowVectors { lanes, masked: self.cx.machine.masked_lanes });
         }
         let lanes = copy_lanes(&self.cx, self.lane, slices.row.most(self.cx.function)?);
         if !slices.listed().is(0) {

@@ -5,7 +5,7 @@ use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, HorizontalOp, Kernel
 use crate::program::E_INDEX;
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
-use crate::schedule::quantity::{Cells, Number, Quantity, product};
+use crate::schedule::quantity::{Cells, Number, Quantity, RowVectors, product};
 use crate::schedule::unsupported::Unsupported;
 
 /// Returns the lane type that moves elements without interpreting them.
@@ -247,8 +247,14 @@ pub fn any(b: &mut KernelBuilder, mask: Value) -> Value {
     b.compare(CompareOp::NotEqual, any, zero)
 }
 
-/// Copies `count` elements in vectors of `lanes` lanes. Machines mask vectors of up to `masked` lanes.
-pub fn copy_row(b: &mut KernelBuilder, from: (Buffer, Value), to: (Buffer, Value), count: Number, (lanes, masked): (u16, u16)) {
+/// Copies `count` elements in vectors.
+pub fn copy_row(
+    b: &mut KernelBuilder,
+    from: (Buffer, Value),
+    to: (Buffer, Value),
+    count: Number,
+    RowVectors { lanes, masked }: RowVectors,
+) {
     count.row(b, lanes, masked, |b, i, active| {
         let source = b.add(from.1, i);
         let value = b.load_active(from.0, source, 0, lanes, active);

@@ -29,7 +29,8 @@ pub fn interleave(
     b: &mut KernelBuilder,
     size: u16,
     Sides { rows, columns }: Sides,
-    (from, to): (Matrix, Matrix),
+    from: Matrix,
+    to: Matrix,
     mut convert: impl FnMut(&mut KernelBuilder, Value) -> Value,
 ) {
     let rows = rows as u16;

@@ -9,7 +9,7 @@ use crate::kernel::KernelBuilder;
 pub fn write_transposed(b: &mut KernelBuilder, turn: Turn, extents: Sides, from: Matrix, to: Matrix) {
     match extents {
         Sides { rows, .. } if are_few(turn.most, rows) && to.stride.is(rows) => {
-            interleave(b, turn.most, extents, (from, to), |_, value| value)
+            interleave(b, turn.most, extents, from, to, |_, value| value)
         }
         Sides { columns, .. } if are_few(turn.most, columns) && from.stride.is(columns) => {
             take_apart(b, (turn.lane, turn.most), extents, from, to)

@@ -10,7 +10,7 @@ use crate::schedule::context::Context;
 use crate::schedule::indexed::slices::{copy_lanes, copy_row, raw_lane};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
-use crate::schedule::quantity::{Cells, Number, Quantity};
+use crate::schedule::quantity::{Cells, Number, Quantity, RowVectors};
 use crate::schedule::unsupported::Unsupported;
 
 /// Schedule of a `mirror_pad`.
@@ -150,7 +150,7 @@ fn row(b: &mut KernelBuilder, dimension: &Counted, skip: i64, buffers: Buffers, 
     };
     reversed(b, high, (from_end, known - 1 - skip), (to_end, low + known));
     let to = b.scale_index(to, 1, low);
-    copy_row(b, (buffers.input, from), (buffers.output, to), extent, (lanes, masked));
+    copy_row(b, (buffers.input, from), (buffers.output, to), extent, RowVectors { lanes, masked });
 }
 
 impl Schedule for MirrorPadSchedule<'_> {

@@ -11,7 +11,7 @@ use crate::schedule::context::Context;
 use crate::schedule::indexed::index;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
-use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
+use crate::schedule::quantity::{Cells, Number, Quantity, RowVectors, product, strides};
 use crate::schedule::unsupported::Unsupported;
 
 /// A box that is copied from an operand to the output. Offsets and strides are in elements.
@@ -361,7 +361,7 @@ impl Schedule for MovementSchedule<'_> {
                 });
             };
             match &rows {
-                Some(rows) => rows.lower(&mut b, Buffers { input: inputs[0], output: target }, (lanes, masked), fill),
+                Some(rows) => rows.lower(&mut b, Buffers { input: inputs[0], output: target }, RowVectors { lanes, masked }, fill),
                 None => {
                     let (first, elements) = (b.index(0), extents.number(&mut b, &total));
                     fill(&mut b, first, elements);
@@ -418,7 +418,7 @@ impl RowsWithBorder {
         &self,
         b: &mut KernelBuilder,
         Buffers { input, output }: Buffers,
-        (lanes, masked): (u16, u16),
+        RowVectors { lanes, masked }: RowVectors,
         fill: impl Fn(&mut KernelBuilder, Value, Number),
     ) {
         b.for_range(0, self.rows, 1, |b, row| {

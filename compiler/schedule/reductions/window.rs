@@ -115,7 +115,7 @@ impl Schedule for WindowSchedule<'_> {
                 let pixel = numbers.output[2].scale(b, line);
                 let pixel = b.add(pixel, x);
                 numbers.channels.row(b, lanes, self.cx.machine.masked_lanes, |b, channel, active| {
-                    let at = (image, y, x, channel);
+                    let at = Element { image, y, x, channel };
                     let result = self.reduce(b, &numbers, &reader, &hoisted.0, at, lanes, active).and_then(|sum| {
                         let is_stored = self.keeps_bytes || self.cx.group.epilogue.is_none();
                         let sum = if is_stored { sum } else { self.reduction.finish(b, &reader, 0, sum) };
@@ -327,6 +327,15 @@ fn sums(reader: &ElementWise<'_>, reduction: ir::Reduction, size: &[i64]) -> Opt
     (reduction == ir::Reduction::Sum).then_some(sums)
 }
 
+/// An element of the output.
+#[derive(Clone, Copy)]
+struct Element {
+    image: Value,
+    y: Value,
+    x: Value,
+    channel: Value,
+}
+
 /// Windows that are inside an image of known size.
 struct Inside {
     /// Width of the image.
@@ -353,7 +362,7 @@ impl WindowSchedule<'_> {
         numbers: &Numbers,
         reader: &ElementWise<'_>,
         hoisted: &[Option<Hoisted>],
-        (image, y, x, channel): (Value, Value, Value, Value),
+        Element { image, y, x, channel }: Element,
         lanes: u16,
         active: Active,
     ) -> Result<Value, Unsupported> {

@@ -9,7 +9,7 @@ use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::loops::for_values;
 use crate::schedule::movement::turn::turned;
-use crate::schedule::quantity::Number;
+use crate::schedule::quantity::{Number, RowVectors};
 use crate::schedule::unsupported::Unsupported;
 
 /// Number of sums in a tile, of one vector each: enough to keep the multipliers of a machine busy.
@@ -52,7 +52,9 @@ impl Lowering<'_> {
         };
         let wide = |b: &mut KernelBuilder, first| body(b, Columns { first, vectors: WIDE, active: lanes.into() });
         let start = self.columns.whole_tiles(b, lanes * WIDE as u16, wide)?;
-        self.columns.row_after(b, start, (lanes, self.masked_lanes()), 1, |b, first, active| body(b, Columns { first, vectors: 1, active }))
+        self.columns.row_after(b, start, RowVectors { lanes, masked: self.masked_lanes() }, 1, |b, first, active| {
+            body(b, Columns { first, vectors: 1, active })
+        })
     }
 
     /// Computes the product of two matrices. A vector of columns of the right matrix at a time is transposed into a panel.

@@ -17,7 +17,7 @@ use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::movement::interleave::interleave;
 use crate::schedule::movement::matrix::write_transposed;
 use crate::schedule::movement::turn::{Matrix, Sides, Turn};
-use crate::schedule::quantity::Number;
+use crate::schedule::quantity::{Number, RowVectors};
 use crate::schedule::unsupported::Unsupported;
 
 /// Elements of a chunk: little memory, and enough products to make up for a loop around them.
@@ -293,7 +293,7 @@ impl Staging {
         if self.form.is_of_floats() && !contraction.reads_halves() {
             return write_transposed(b, Turn { lane: Lane::F32, most: self.turned, squares: 1 }, sides, from, to);
         }
-        interleave(b, self.turned, sides, (from, to), |b, raw| self.convert(b, contraction, ring, raw));
+        interleave(b, self.turned, sides, from, to, |b, raw| self.convert(b, contraction, ring, raw));
     }
 
     /// Stages this many consecutive elements.
@@ -338,7 +338,7 @@ impl Staging {
         }
         // Bytes that are reordered in groups of four come in groups of four.
         let unit = self.spread.unwrap_or(if matches!(self.form, Form::EvenAndOdd { .. } | Form::Apart { .. }) { 4 } else { 1 });
-        elements.row_of(b, (lanes, 0), unit, |b, i, active| {
+        elements.row_of(b, RowVectors { lanes, masked: 0 }, unit, |b, i, active| {
             let source = b.add(from, i);
             let raw = b.load_active(input, source, 0, lanes, active);
             let mut value = self.convert(b, contraction, ring, raw);
