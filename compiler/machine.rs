@@ -12,7 +12,7 @@ pub enum Isa {
     Aarch64,
     /// RISC-V, 64-bit, little-endian.
     Riscv64,
-    /// Arm's M profile: Thumb-2 of Armv7-M and Armv8-M, 32-bit, little-endian.
+    /// Arm's M profile: Thumb-2 of Armv7-M, Armv8-M and Armv8.1-M, 32-bit, little-endian.
     Thumb,
     /// RISC-V, 32-bit, little-endian.
     Riscv32,
@@ -381,6 +381,8 @@ pub const MICROCONTROLLERS: &[Machine] = &[
     Machine { level: "cortex-m4", fma: false, ..CORTEX_M4F },
     Machine { level: "cortex-m7", ..CORTEX_M4F },
     Machine { level: "cortex-m33", ..CORTEX_M4F },
+    Machine { level: "cortex-m55", ..CORTEX_M4F },
+    Machine { level: "cortex-m85", ..CORTEX_M4F },
     // Without instructions for halves, bytes are widened one by one, and once for all products is best.
     Machine { level: "cortex-m3", fma: false, dot: DotProduct::Signed16, ..CORTEX_M4F },
     CORTEX_M0PLUS,

@@ -91,6 +91,7 @@ pub const TARGETS: &[Target] = &[
     chips::V7EM_FLOAT,
     chips::V8M_BASE,
     chips::V8M_FLOAT,
+    chips::V81M_FLOAT,
     chips::RV32IMC,
     chips::RV32IMAC,
     chips::RV32IMAFC,
@@ -195,7 +196,7 @@ fn unknown(spelling: &str) -> Diagnostic {
     let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
     if narrow || names::is_narrow(&lower) {
         let message = format!(
-            "target {spelling} is not supported: of 32-bit processors, only Cortex-M0, M0+, M3, M4, M7, M23, M33 and RV32IMC, IMAC, IMAFC are supported"
+            "target {spelling} is not supported: of 32-bit processors, only Cortex-M0, M0+, M3, M4, M7, M23, M33, M55, M85 and RV32IMC, IMAC, IMAFC are supported"
         );
         let nearest = chips::nearest_to(&lower).map_or(String::new(), |name| format!("did you mean {name}? "));
         return Diagnostic::new(codes::TARGET_NOT_YET, message)
@@ -438,6 +439,7 @@ mod tests {
             ("thumbv7em-none-eabihf", "thumbv7em-none-eabihf"),
             ("arm-none-eabi", "thumbv7em-none-eabi"),
             ("thumbv8m.main-none-eabihf", "thumbv8m.main-none-eabihf"),
+            ("thumbv8.1m.main-none-eabi", "thumbv8.1m.main-none-eabihf"),
             ("cortex-m4f", "thumbv7em-none-eabihf"),
             ("riscv32imc-unknown-none-elf", "riscv32imc-unknown-none-elf"),
             ("riscv32imac-none-elf", "riscv32imac-unknown-none-elf"),
@@ -467,7 +469,7 @@ mod tests {
     #[test]
     fn what_is_not_there_says_so() {
         for spelling in
-            ["thumbv8.1m.main-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32i-unknown-none-elf", "i686-linux-gnu", "esp32"]
+            ["thumbv8a-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32i-unknown-none-elf", "i686-linux-gnu", "esp32"]
         {
             let error = target(spelling).unwrap_err();
             assert_eq!(error.code, codes::TARGET_NOT_YET, "{error}");

@@ -198,6 +198,7 @@ fn the_target_follows_from_what_cmake_knows() {
         ("MSVC=1;CMAKE_SYSTEM_NAME=Windows;CMAKE_SYSTEM_PROCESSOR=ARM64;CMAKE_C_COMPILER_ARCHITECTURE_ID=x64", "x86_64-pc-windows-msvc"),
         ("CMAKE_SYSTEM_NAME=Generic;CMAKE_SYSTEM_PROCESSOR=aarch64", "aarch64-none-elf"),
         ("CMAKE_SYSTEM_NAME=Generic;CMAKE_SYSTEM_PROCESSOR=cortex-m33", "cortex-m33"),
+        ("CMAKE_SYSTEM_NAME=Generic;CMAKE_SYSTEM_PROCESSOR=arm;CMAKE_C_FLAGS=-mcpu=cortex-m55", "cortex-m55"),
         ("CMAKE_SYSTEM_NAME=Generic;CMAKE_SYSTEM_PROCESSOR=cortex-m4;CMAKE_C_FLAGS=-mfloat-abi=hard", "cortex-m4f"),
         ("CMAKE_SYSTEM_NAME=Generic;CMAKE_SYSTEM_PROCESSOR=arm;CMAKE_C_FLAGS=-mcpu=cortex-m7 -mthumb", "cortex-m7"),
         ("CMAKE_SYSTEM_NAME=Generic-ELF;CMAKE_SYSTEM_PROCESSOR=armv7-m", "cortex-m3"),

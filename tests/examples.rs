@@ -55,7 +55,7 @@ fn bare_metal_on_32_bit_riscv() {
 
 #[test]
 fn bare_metal_on_cortex_m() {
-    for core in ["m3", "m4f", "m7", "m33"] {
+    for core in ["m3", "m4f", "m7", "m33", "m55"] {
         example(&format!("baremetal-cortex-{core}"));
     }
 }
@@ -104,9 +104,9 @@ fn images_for_both_kinds_of_cores_of_a_pico_2() {
 #[test]
 fn every_example_has_a_test() {
     let names: Vec<_> = xtask::examples::names().collect();
-    let boards = ["aarch64", "riscv64", "rv32imc", "rv32imafc", "cortex-m0", "cortex-m3", "cortex-m4f", "cortex-m7", "cortex-m33"];
-    let boards = boards.map(|board| format!("baremetal-{board}"));
-    let others =
-        ["firmware-two-cores", "firmware-wake-word", "firmware-pico2", "firmware-pico2-riscv", "baremetal-rv64gcv"].map(String::from);
+    let cores = ["m0", "m3", "m4f", "m7", "m33", "m55"].map(|core| format!("cortex-{core}"));
+    let others = ["aarch64", "riscv64", "rv32imc", "rv32imafc"].map(String::from);
+    let boards: Vec<String> = others.iter().chain(&cores).map(|board| format!("baremetal-{board}")).collect();
+    let others = ["firmware-two-cores", "firmware-wake-word", "firmware-pico2", "firmware-pico2-riscv", "baremetal-rv64gcv"].map(String::from);
     assert_eq!(names, [&["c", "decoder", "cmake", "cargo"].map(String::from)[..], &boards, &others].concat());
 }

@@ -31,13 +31,17 @@ const M7: Board = Board {
 };
 const M33: Board =
     Board { core: "cortex-m33", options: "-mcpu=cortex-m33 -mfloat-abi=soft", machine: "mps2-an505", memory: "memory-an505.ld" };
+const M55: Board =
+    Board { core: "cortex-m55", options: "-mcpu=cortex-m55 -mfloat-abi=hard", machine: "mps3-an547", memory: "memory-an547.ld" };
 
 /// A folder with the example's start-up code.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let examples = support::own("examples/baremetal");
-    for name in ["link.ld", "cortex-m/startup.S", "cortex-m/memory.ld", "cortex-m/memory-an505.ld", "cortex-m/memory-microbit.ld"] {
-        let place = folder.path().join(Path::new(name).file_name().expect("a name"));
+    let maps = ["memory.ld", "memory-an505.ld", "memory-an547.ld", "memory-microbit.ld"];
+    let copied = maps.map(|name| format!("cortex-m/{name}")).into_iter().chain(["link.ld", "cortex-m/startup.S"].map(String::from));
+    for name in copied {
+        let place = folder.path().join(Path::new(&name).file_name().expect("a name"));
         fs::copy(examples.join(name), place).expect("it is copied");
     }
     for name in ["board.c", "interrupts.c"] {
@@ -94,7 +98,7 @@ impl Board {
 
 #[test]
 fn tests_pass_on_boards() {
-    for board in [M0, M3, M4F, M7, M33] {
+    for board in [M0, M3, M4F, M7, M33, M55] {
         let folder = folder();
         compile(board.core, "", folder.path());
         board.link("t.c", "link.ld", folder.path());
@@ -174,6 +178,8 @@ fn objects_link_in_programs_of_every_kind() {
         ("cortex-m7", "-mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard"),
         ("cortex-m33", "-mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard"),
         ("cortex-m33", "-mcpu=cortex-m33 -mfloat-abi=soft -mcmse"),
+        ("cortex-m55", "-mcpu=cortex-m55 -mfloat-abi=hard"),
+        ("cortex-m55", "-mcpu=cortex-m55 -mfloat-abi=soft -mcmse"),
     ];
     let folder = folder();
     for (core, options) in kinds {

@@ -34,6 +34,7 @@ const ARCHITECTURES: &[Architecture] = &[
     Architecture { levels: &["cortex-m4f"], architecture: 13, floats: 6 },
     Architecture { levels: &["cortex-m7"], architecture: 13, floats: 8 },
     Architecture { levels: &["cortex-m33"], architecture: 17, floats: 8 },
+    Architecture { levels: &["cortex-m55", "cortex-m85"], architecture: 21, floats: 8 },
 ];
 
 /// Returns the section of an object for a level.

@@ -28,6 +28,17 @@ pub(super) const V8M_BASE: Target =
 pub(super) const V8M_FLOAT: Target =
     Target { levels: &["cortex-m33"], ..row("thumbv8m.main-none-eabihf", Isa::Thumb, Platform::None, &["armv8m.main-none-eabihf"]) };
 
+/// Armv8.1-M with the main extension and an FPU. Float ABIs do not matter, so one target has both spellings.
+pub(super) const V81M_FLOAT: Target = Target {
+    levels: &["cortex-m55", "cortex-m85"],
+    ..row(
+        "thumbv8.1m.main-none-eabihf",
+        Isa::Thumb,
+        Platform::None,
+        &["thumbv8.1m.main-none-eabi", "armv8.1m.main-none-eabihf", "armv8.1m.main-none-eabi", "armv8.1-m.main"],
+    )
+};
+
 /// 32-bit RISC-V with multiplication and short instructions.
 pub(super) const RV32IMC: Target = Target {
     levels: &["rv32imc"],
@@ -97,6 +108,8 @@ const M4: Chip = core(&["cortex-m4"], &["cortex-m4"], V7EM);
 const M4F: Chip = core(&["cortex-m4f"], &["cortex-m4f"], V7EM_FLOAT);
 const M7: Chip = core(&["cortex-m7"], &["cortex-m7"], V7EM_FLOAT);
 const M33: Chip = core(&["cortex-m33"], &["cortex-m33"], V8M_FLOAT);
+const M55: Chip = core(&["cortex-m55"], &["cortex-m55"], V81M_FLOAT);
+const M85: Chip = core(&["cortex-m85"], &["cortex-m85"], V81M_FLOAT);
 const IMC: Chip = core(&["rv32imc"], &["rv32imc"], RV32IMC);
 const IMAC: Chip = core(&["rv32imac"], &["rv32imac"], RV32IMAC);
 const IMAFC: Chip = core(&["rv32imafc"], &["rv32imafc"], RV32IMAFC);
@@ -111,6 +124,8 @@ pub const CHIPS: &[Chip] = &[
     M7,
     M23,
     M33,
+    M55,
+    M85,
     IMC,
     IMAC,
     IMAFC,
@@ -188,6 +203,8 @@ pub const CHIPS: &[Chip] = &[
     chip(&["stm32u575", "stm32u585"], M33, 2048, 786),
     family(&["stm32u5"], M33),
     family(&["stm32wba"], M33),
+    chip(&["stm32n645", "stm32n647", "stm32n655", "stm32n657"], M55, 0, 4300),
+    family(&["stm32n6"], M55),
     // NXP.
     chip(&["lpc1768"], M3, 512, 64),
     chip(&["lpc55s69"], M33, 640, 320),
@@ -208,6 +225,15 @@ pub const CHIPS: &[Chip] = &[
     family(&["ra2"], M23),
     chip(&["ra4m1", "arduino-uno-r4"], M4F, 256, 32),
     chip(&["ra6m4"], M33, 1024, 256),
+    chip(&["ra8d1", "ra8m1", "ra8t1"], M85, 2048, 1024),
+    family(&["ra8"], M85),
+    // Alif Semiconductor. The core for high performance and the one for high efficiency are the same.
+    chip(&["alif-e7", "ensemble-e7"], M55, 5632, 13824),
+    chip(&["alif-e8", "ensemble-e8"], M55, 5632, 9984),
+    family(&["alif-e", "alif-b", "ensemble-e"], M55),
+    // Nuvoton, Himax.
+    chip(&["m55m1"], M55, 2048, 1536),
+    family(&["himax-we2", "hx6538"], M55),
     // Silicon Laboratories.
     chip(&["efr32mg24", "arduino-nano-matter"], M33, 1536, 256),
     // Arm's boards, which QEMU emulates.
@@ -215,11 +241,13 @@ pub const CHIPS: &[Chip] = &[
     chip(&["mps2-an386"], M4F, 4096, 4096),
     chip(&["mps2-an500"], M7, 4096, 4096),
     chip(&["mps2-an505", "mps2-an521"], M33, 4096, 4096),
+    chip(&["mps3-an547", "mps3-an552", "corstone-300"], M55, 2560, 4608),
+    family(&["mps3-an555", "corstone-310"], M85),
 ];
 
 /// Names of known but unsupported processors, with the reason.
 const MISSING: &[(&[&str], &str)] = &[
-    (&["cortex-m52", "cortex-m55", "cortex-m85", "ra8", "mps3-an547", "mps3-an552"], "cores with vectors of Armv8.1-M are not supported"),
+    (&["cortex-m52"], "of cores of Armv8.1-M, Cortex-M55 and M85 are supported"),
     (&["rv32e", "riscv32e", "ch32v0"], "RISC-V with 16 registers is not supported"),
     (&["rv32i", "riscv32i"], "of 32-bit RISC-V, RV32IMC, RV32IMAC and RV32IMAFC are supported"),
     (
@@ -290,10 +318,17 @@ mod tests {
             ("esp32p4", "rv32imafc"),
             ("ch32v307vct6", "rv32imafc"),
             ("rv32imac", "rv32imac"),
+            ("cortex-m55", "cortex-m55"),
+            ("cortex-m85", "cortex-m85"),
+            ("alif-e7", "cortex-m55"),
+            ("corstone-300", "cortex-m55"),
+            ("ra8d1", "cortex-m85"),
+            ("ra8e1", "cortex-m85"),
+            ("stm32n657x0", "cortex-m55"),
         ] {
             assert_eq!(chip_of(name).map(|chip| chip.target.levels), Some(&[level][..]), "{name}");
         }
-        for name in ["cortex-m55", "ra8d1", "esp32", "esp32s3", "ch32v003", "rv32i", "rv32imcb"] {
+        for name in ["cortex-m52", "esp32", "esp32s3", "ch32v003", "rv32i", "rv32imcb"] {
             assert!(chip_of(name).is_none() && missing(name).is_some(), "{name}");
         }
         assert!(missing("esp32s3").unwrap().contains("Xtensa") && missing("rv32e").unwrap().contains("RISC-V"));

@@ -189,7 +189,7 @@ mod tests {
         }
         assert_eq!(target_of("apple-m1"), Some("aarch64-apple-darwin"));
         for name in
-            ["cortex-m55", "cortex-m0", "cortex-a7", "cortex-a5", "armv8-m.main", "esp32", "esp32c3", "stm32q4", "rp2040", "rpi", "rpi2"]
+            ["cortex-m52", "cortex-m0", "cortex-a7", "cortex-a5", "armv8-m.main", "esp32", "esp32c3", "stm32q4", "rp2040", "rpi", "rpi2"]
         {
             assert!(is_narrow(name) && target_of(name).is_none(), "{name}");
         }

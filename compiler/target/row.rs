@@ -75,12 +75,12 @@ pub(super) const fn row(name: &'static str, isa: Isa, platform: Platform, aliase
 }
 
 impl Target {
-    /// Returns the triple for code generation.
+    /// Returns the triple for code generation, whose list of architectures has Armv8-M but not Armv8.1-M.
     ///
     /// # Panics
     /// Never; a test parses every name.
     pub fn triple(&self) -> Triple {
-        self.name.parse().expect("names of targets are triples")
+        self.name.replace("v8.1m", "v8m").parse().expect("names of targets are triples")
     }
 
     /// Tests whether the header finds the CPU's features with functions of the operating system, because no instruction may ask the CPU.

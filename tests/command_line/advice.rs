@@ -63,7 +63,7 @@ const MISTAKES: &[(&[&str], i32, &[&str])] = &[
     (&["m.tflite", "-o", "n.o", "--cpu", "neon", "--target", "aarch64"], 2, &["did you mean aarch64?"]),
     (&["run", "m.tflite", "--method", "forwrad"], 2, &["did you mean forward?"]),
     (&["ops", "tflit"], 2, &["did you mean tflite?"]),
-    (&["m.tflite", "-o", "n.o", "--target", "cortex-m55"], 2, &["MC0701", "Armv8.1-M"]),
+    (&["m.tflite", "-o", "n.o", "--target", "cortex-m52"], 2, &["MC0701", "Armv8.1-M"]),
     (&["m.tflite", "-o", "n.o", "--target", "stm32q4"], 2, &["MC0701", "cortex-m4f"]),
     (&["m.tflite", "-o", "n.o", "--target", "esp32"], 2, &["MC0701", "Xtensa"]),
     (&["m.tflite", "-o", "n.o", "--target", "x86_64-linux-gnuu"], 2, &["did you mean x86_64-linux-gnu?", "`modelc targets`"]),

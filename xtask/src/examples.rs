@@ -25,6 +25,7 @@ const EXAMPLES: &[Example] = &[
     Example { name: "baremetal-cortex-m4f", run: |modelc, build| make("baremetal", &["MACHINE=cortex-m4f"], modelc, build) },
     Example { name: "baremetal-cortex-m7", run: |modelc, build| make("baremetal", &["MACHINE=cortex-m7"], modelc, build) },
     Example { name: "baremetal-cortex-m33", run: |modelc, build| make("baremetal", &["MACHINE=cortex-m33"], modelc, build) },
+    Example { name: "baremetal-cortex-m55", run: |modelc, build| make("baremetal", &["MACHINE=cortex-m55"], modelc, build) },
     Example { name: "firmware-two-cores", run: |modelc, build| make("firmware", &["EXAMPLE=two-cores"], modelc, build) },
     Example { name: "firmware-wake-word", run: |modelc, build| make("firmware", &["EXAMPLE=wake-word"], modelc, build) },
     Example { name: "firmware-pico2", run: |modelc, build| make("firmware", &["EXAMPLE=pico2"], modelc, build) },

@@ -67,6 +67,8 @@ const MACHINES: &[Machine] = &[
         has_fpu: true,
         ..cortex("cortex-m33", &["CPU_CORTEX_M33", UNTRAPPED], "Cortex-M33", "defined(__ARM_ARCH_8M_MAIN__)")
     },
+    Machine { has_fpu: true, ..cortex("cortex-m55", &["CPU_CORTEX_M55", UNTRAPPED], "Cortex-M55", "") },
+    Machine { has_fpu: true, ..cortex("cortex-m85", &["CPU_CORTEX_M85", UNTRAPPED], "Cortex-M85", "") },
     Machine {
         zephyr: &["RISCV", "!64BIT"],
         chips: &["esp32c2", "esp32c3"],
