@@ -119,6 +119,8 @@ pub struct Machine {
     pub byte_fours: bool,
     /// `true` if one instruction multiplies two rows of eight bytes by two others, and adds to four sums.
     pub byte_squares: bool,
+    /// `true` if one instruction adds sixteen products of signed bytes to a word. Vector registers hold the bytes, and words the sums.
+    pub byte_sixteens: bool,
     /// `true` if one instruction adds products of signed bytes in 16 bits, and another one adds neighbouring 16-bit sums to 32-bit sums.
     pub adds_in_16_bits: bool,
     /// `true` if one instruction adds products of unsigned and signed bytes in pairs to 16 bits.
@@ -233,6 +235,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         dot: DotProduct::Signed16,
         byte_fours: false,
         byte_squares: false,
+        byte_sixteens: false,
         adds_in_16_bits: false,
         byte_pairs: false,
         word_pairs: false,
@@ -268,6 +271,7 @@ const X86_64_V3: Machine = Machine {
     dot: DotProduct::Signed16,
     byte_fours: false,
     byte_squares: false,
+    byte_sixteens: false,
     adds_in_16_bits: false,
     byte_pairs: true,
     word_pairs: true,
@@ -381,8 +385,8 @@ pub const MICROCONTROLLERS: &[Machine] = &[
     Machine { level: "cortex-m4", fma: false, ..CORTEX_M4F },
     Machine { level: "cortex-m7", ..CORTEX_M4F },
     Machine { level: "cortex-m33", ..CORTEX_M4F },
-    Machine { level: "cortex-m55", ..CORTEX_M4F },
-    Machine { level: "cortex-m85", ..CORTEX_M4F },
+    Machine { level: "cortex-m55", byte_sixteens: true, ..CORTEX_M4F },
+    Machine { level: "cortex-m85", byte_sixteens: true, ..CORTEX_M4F },
     // Without instructions for halves, bytes are widened one by one, and once for all products is best.
     Machine { level: "cortex-m3", fma: false, dot: DotProduct::Signed16, ..CORTEX_M4F },
     CORTEX_M0PLUS,

@@ -468,9 +468,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_says_so() {
-        for spelling in
-            ["thumbv8a-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32i-unknown-none-elf", "i686-linux-gnu", "esp32"]
-        {
+        for spelling in ["thumbv8a-none-eabi", "armv7-unknown-linux-gnueabihf", "riscv32i-unknown-none-elf", "i686-linux-gnu", "esp32"] {
             let error = target(spelling).unwrap_err();
             assert_eq!(error.code, codes::TARGET_NOT_YET, "{error}");
             assert!(error.message.contains("not supported"), "{error}");

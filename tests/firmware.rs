@@ -64,15 +64,14 @@ fn done(program: &str, words: &str, folder: &Path) -> String {
 }
 
 fn compile(core: &str, options: &str, folder: &Path) {
-    compile_model("digits_int8", core, options, folder);
+    compile_model(&support::own("examples/digits/digits_int8.tflite"), core, options, folder);
 }
 
-/// Compiles a model of `examples/digits` as `digits.o`, with its test and its benchmark.
-fn compile_model(model: &str, core: &str, options: &str, folder: &Path) {
-    let model = support::own("examples/digits").join(model).with_extension("tflite");
+fn compile_model(model: &Path, core: &str, options: &str, folder: &Path) {
     let (inputs, expected) = (model.with_extension("inputs.npz"), model.with_extension("expected.npz"));
     let recorded = format!("--inputs {} --expected {}", inputs.display(), expected.display());
-    let words = format!("{} -o digits.o --target {core} --emit test=t.c --emit bench=b.c {recorded} {options}", model.display());
+    let words =
+        format!("{} -o digits.o --name digits --target {core} --emit test=t.c --emit bench=b.c {recorded} {options}", model.display());
     done(env!("CARGO_BIN_EXE_modelc"), &words, folder);
 }
 
@@ -119,7 +118,7 @@ fn interrupts_change_no_output() {
         );
         assert_ne!(ticking, startup);
         fs::write(folder.path().join("startup.S"), ticking).expect("it is written");
-        compile_model(model, board.core, "", folder.path());
+        compile_model(&support::own("examples/digits").join(model).with_extension("tflite"), board.core, "", folder.path());
         let Board { options, memory, .. } = board;
         // The timer counts 25 million times a second, an instruction takes 16 ns.
         done("arm-none-eabi-gcc", &format!("{options} {C} -DTICKS=200 -c interrupts.c board.c startup.S"), folder.path());
@@ -128,6 +127,34 @@ fn interrupts_change_no_output() {
         done("arm-none-eabi-gcc", &format!("{options} {LINK} -T {memory} -T link.ld {objects} -lgcc -o program.elf"), folder.path());
         let said = board.run(folder.path());
         assert!(said.trim_end().ends_with("agree"), "{model} on {}: {said}", board.core);
+    }
+}
+
+/// Models with dense layers, convolutions of every kind, state and floats, in registers of words and vectors.
+const RECORDED: [&str; 10] = [
+    "tflm-hello_world_int8",
+    "mlperftiny-kws_ref_model",
+    "mlperftiny-ad01_int8",
+    "mlperftiny-pretrainedResnet_quant",
+    "mlperftiny-vww_96_int8",
+    "mlperftiny-str_ww_ref_model",
+    "tflm-person_detect",
+    "esphome-v2-okay_nabu",
+    "tflm-hello_world_float",
+    "mlperftiny-kws_ref_model_float32",
+];
+
+#[test]
+fn recorded_models_agree_on_the_board_with_vectors() {
+    let Some(corpus) = support::corpus("tflite") else { return eprintln!("skipped: no recorded models") };
+    let folder = folder();
+    fs::copy(support::own("tests/firmware/memory-an547.ld"), folder.path().join("large.ld")).expect("it is copied");
+    let board = Board { memory: "large.ld", ..M55 };
+    for (name, options) in RECORDED.iter().flat_map(|name| ["--optimize speed", "--optimize size"].map(|options| (name, options))) {
+        compile_model(&corpus.join(format!("{name}.tflite")), board.core, options, folder.path());
+        board.link("t.c", "link.ld", folder.path());
+        let said = board.run(folder.path());
+        assert!(said.trim_end().ends_with("agree"), "{name} {options}: {said}");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Entries have no float parameters, so objects fit programs with any float ABI.
 
-use crate::kernel::Lane;
+use crate::kernel::{DotOp, Inst, Lane};
 use crate::program::Program;
 
 /// The section's name.
@@ -17,6 +17,10 @@ const TAG_ABI_ALIGN_PRESERVED: u8 = 25;
 const TAG_ABI_HARD_FP_USE: u8 = 27;
 const TAG_ABI_VFP_ARGS: u8 = 28;
 const TAG_CPU_UNALIGNED_ACCESS: u8 = 34;
+const TAG_MVE_ARCH: u8 = 48;
+
+/// Armv8.1-M with the main extension.
+const V81M: u8 = 21;
 
 /// Properties of an architecture in the attributes.
 struct Architecture {
@@ -34,7 +38,7 @@ const ARCHITECTURES: &[Architecture] = &[
     Architecture { levels: &["cortex-m4f"], architecture: 13, floats: 6 },
     Architecture { levels: &["cortex-m7"], architecture: 13, floats: 8 },
     Architecture { levels: &["cortex-m33"], architecture: 17, floats: 8 },
-    Architecture { levels: &["cortex-m55", "cortex-m85"], architecture: 21, floats: 8 },
+    Architecture { levels: &["cortex-m55", "cortex-m85"], architecture: V81M, floats: 8 },
 ];
 
 /// Returns the section of an object for a level.
@@ -51,6 +55,10 @@ pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
         // The unit has only binary32.
         tags.extend([(TAG_FP_ARCH, row.floats), (TAG_ABI_HARD_FP_USE, 1)]);
     }
+    if row.architecture == V81M && has_vectors(program) {
+        // Vectors of integers alone.
+        tags.push((TAG_MVE_ARCH, 1));
+    }
     tags.extend([(TAG_ABI_ALIGN_PRESERVED, 1), (TAG_ABI_VFP_ARGS, 3)]);
     if !matches!(row.architecture, 12 | 16) {
         tags.push((TAG_CPU_UNALIGNED_ACCESS, 1));
@@ -63,6 +71,12 @@ pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
 pub(super) fn has_floats(program: &Program) -> bool {
     let mut types = program.kernels.iter().flat_map(|kernel| &kernel.types);
     types.any(|ty| matches!(ty.lane, Lane::F32 | Lane::F64))
+}
+
+/// Tests whether kernels have products of vector registers.
+fn has_vectors(program: &Program) -> bool {
+    let mut statements = program.kernels.iter().flat_map(|kernel| kernel.statements());
+    statements.any(|statement| matches!(statement.inst, Inst::Dot { op: DotOp::SignedSixteens, .. }))
 }
 
 /// Returns a section of attributes of a whole file, in the common format of Arm and RISC-V. Lengths include themselves, and the inner one also

@@ -177,6 +177,8 @@ pub enum DotOp {
     SignedSquares,
     /// As [`Self::SignedSquares`], with unsigned a.
     UnsignedSignedSquares,
+    /// a and b: signed i8×16N.
+    SignedSixteens,
 }
 
 impl DotOp {
@@ -200,6 +202,7 @@ impl DotOp {
         match self {
             Self::UnsignedSigned8 | Self::Signed8 | Self::SignedSquares | Self::UnsignedSignedSquares => 4,
             Self::Signed16 | Self::UnsignedSigned8To16 => 2,
+            Self::SignedSixteens => 16,
         }
     }
 
@@ -211,6 +214,11 @@ impl DotOp {
     /// Tests whether sums are in squares of two by two.
     pub const fn is_of_squares(self) -> bool {
         matches!(self, Self::SignedSquares | Self::UnsignedSignedSquares)
+    }
+
+    /// Tests whether only machines with exactly this instruction compute it: in squares, or sixteen products for a sum.
+    pub const fn is_of_few_machines(self) -> bool {
+        self.is_of_squares() || matches!(self, Self::SignedSixteens)
     }
 }
 

@@ -38,7 +38,7 @@ impl Lowering<'_> {
         let (sums, a, b) = (self.vector(accumulator)?, self.vector(a)?, self.vector(b)?);
         let parts = (0..sums.parts.len()).map(|i| {
             let (sum, x, y) = (sums.parts[i], a.parts[i], b.parts[i]);
-            match op {
+            Ok(match op {
                 DotOp::Signed8 if self.set.dot_product => self.dot_signed(sum, x, y),
                 DotOp::SignedSquares => self.tied(&rows::SMMLA, Size::B, sum, x, y),
                 DotOp::UnsignedSignedSquares => self.tied(&rows::USMMLA, Size::B, sum, x, y),
@@ -73,9 +73,10 @@ impl Lowering<'_> {
                     let pairs = self.two(&rows::SQADD, Size::H, even, odd);
                     self.two(&rows::ADD, Size::H, sum, pairs)
                 }
-            }
+                DotOp::SignedSixteens => return self.unsupported("sixteen products for a sum on this CPU level"),
+            })
         });
-        let parts = parts.collect();
+        let parts = parts.collect::<Result<_, CodegenError>>()?;
         Ok(Held::Vector(sums.with(parts)))
     }
 

@@ -319,7 +319,7 @@ impl<'a> Lowering<'a> {
                 Ok(self.doubling_high_multiply(&a, &b, *saturates))
             }
             Inst::RoundingDivideByPowerOfTwo { a, b } => self.rounding_divide_values(*a, *b),
-            Inst::Dot { op, .. } if op.is_of_squares() => self.unsupported("products in squares on this CPU level"),
+            Inst::Dot { op, .. } if op.is_of_few_machines() => self.unsupported("products in squares or sixteens on this CPU level"),
             Inst::Dot { op, accumulator, a, b } => {
                 let (accumulator, a, b) = (self.get(*accumulator)?, self.get(*a)?, self.get(*b)?);
                 Ok(self.dot(*op, &accumulator, &a, &b))

@@ -58,8 +58,8 @@ impl Lowering<'_> {
 
     /// Adds the sums of groups of products to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
-        if op.is_of_squares() {
-            return Err(CodegenError::Unsupported("products in squares on a GPU".into()));
+        if op.is_of_few_machines() {
+            return Err(CodegenError::Unsupported("products in squares or sixteens on a GPU".into()));
         }
         if self.gpu.byte_dots && matches!(op, DotOp::Signed8 | DotOp::UnsignedSigned8) {
             return self.packed_dot(op, accumulator, a, b);

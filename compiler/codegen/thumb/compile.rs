@@ -1,6 +1,7 @@
 //! Compilation of a kernel to machine code.
 
 use super::baseline::{self, is_baseline};
+use super::even::even_sums;
 use super::fuse::fuse;
 use super::listing::text;
 use super::lowering::Thumb;
@@ -46,8 +47,9 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
         let mut uses = count_uses(function);
         sweep(function, &mut uses);
         keep_sums(function, &count_uses(function));
+        even_sums(function);
     };
-    word_kernel(kernel, &Thumb2::new(machine), state, joined, most_in_loop)
+    word_kernel(kernel, &Thumb2::of_kernel(kernel, machine), state, joined, most_in_loop)
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.

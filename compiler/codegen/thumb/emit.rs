@@ -4,9 +4,10 @@ use super::access::{Moved, Place, access, access_and_step, access_float, access_
 use super::encode::{Assembler, Flags, Operand, modified, single};
 use super::frame::Frame;
 use super::inst::{Arg, Inst, Op, Own};
-use super::registers::{GENERAL, SP};
+use super::registers::{GENERAL, SINGLE, SP, VECTORS};
 use super::rows::{self, Row, Single};
 use super::sums::sums;
+use super::vectors::{Vector, access_vector, step_vector};
 use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
 use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::{PReg, RegClass};
@@ -89,6 +90,11 @@ impl Emitter<'_> {
                 let place = self.memory(inst, at)?;
                 access_float(true, float(at, at.len().saturating_sub(1))?, place, self.code)?;
             }
+            Own::Vector(moved) => {
+                let place = self.memory(inst, at)?;
+                access_vector(moved, vector(at, if moved.store { at.len().saturating_sub(1) } else { 0 })?, place, self.code)?;
+            }
+            Own::StepVector(moved, by) => self.step_vector(moved, by, at)?,
             Own::Truth(flags) => {
                 compare(&inst.args, at, self.code)?;
                 self.truth(general(at, 0)?, flags);
@@ -154,6 +160,9 @@ impl Emitter<'_> {
             let register = registers.next().ok_or(Missing::Register)?;
             match arg {
                 Arg::Tied(_) => tied = true,
+                // A product of vectors has its sum in a fixed register, before and after.
+                Arg::FixedUse(..) if row.reads_result => tied = true,
+                Arg::FixedDef(..) if row.reads_result => operands.push(operand(*register)),
                 Arg::Def(_) | Arg::Use(_) => operands.push(operand(*register)),
                 other => return Err(AssemblyError::row(row.name, RowFault::Argument(format!("{other:?}")))),
             }
@@ -213,6 +222,12 @@ impl Emitter<'_> {
         }
     }
 
+    /// Writes an access to a vector that adds to its base. Its registers are those of [`Self::step`].
+    fn step_vector(&mut self, moved: Vector, by: i32, at: &[PReg]) -> Result<(), AssemblyError> {
+        let (base, value) = if moved.store { (0, 2) } else { (1, 0) };
+        step_vector(moved, vector(at, value)?, (general(at, base)?, by), self.code)
+    }
+
     fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let to = general(at, 0)?;
         match self.whole(inst, at)? {
@@ -233,7 +248,11 @@ impl Emitter<'_> {
 /// Makes an operand of a register.
 fn operand(register: PReg) -> Operand {
     let number = register.hw_enc() as u8;
-    if register.class() == GENERAL { Operand::Word(number) } else { Operand::Single(number) }
+    match register.class() {
+        RegClass::Int => Operand::Word(number),
+        RegClass::Float => Operand::Single(number),
+        RegClass::Vector => Operand::Vector(number),
+    }
 }
 
 /// Writes a comparison of the last two operands: floats or words. The second word may be a constant.
@@ -289,5 +308,10 @@ pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
 
 fn float(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
     let register = register(at, i)?;
-    if register.class() == GENERAL { Err(AssemblyError::Class { found: "word", wanted: "float" }) } else { Ok(register.hw_enc() as u8) }
+    if register.class() == SINGLE { Ok(register.hw_enc() as u8) } else { Err(AssemblyError::Class { found: "word", wanted: "float" }) }
+}
+
+fn vector(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
+    let register = register(at, i)?;
+    if register.class() == VECTORS { Ok(register.hw_enc() as u8) } else { Err(AssemblyError::Class { found: "word", wanted: "vector" }) }
 }

@@ -15,6 +15,8 @@ pub(super) enum Operand {
     Word(u8),
     /// A binary32 register.
     Single(u8),
+    /// A vector register.
+    Vector(u8),
     /// A number.
     Number(i32),
 }
@@ -52,6 +54,16 @@ pub(super) fn single(field: Single, n: u8) -> u32 {
     }
 }
 
+/// Returns the field of a vector register.
+pub(super) fn vector(field: Single, n: u8) -> u32 {
+    let shift = match field {
+        Single::D => 13,
+        Single::N => 17,
+        Single::M => 1,
+    };
+    u32::from(n) << shift
+}
+
 fn number(kind: Number, n: i32) -> Option<u32> {
     let small = |limit: i32| (0..limit).contains(&n).then_some(n as u32);
     Some(match kind {
@@ -78,7 +90,9 @@ pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, AssemblyErr
         word |= match (*slot, *operand) {
             (Slot::Word(field), Operand::Word(n)) => u32::from(n) << field as u32,
             (Slot::Twice(a, b), Operand::Word(n)) => u32::from(n) << a as u32 | u32::from(n) << b as u32,
+            (Slot::Even(field), Operand::Word(n)) if n % 2 == 0 => u32::from(n) << field as u32,
             (Slot::Single(field), Operand::Single(n)) => single(field, n),
+            (Slot::Vector(field), Operand::Vector(n)) => vector(field, n),
             (Slot::Number(kind), Operand::Number(n)) => {
                 number(kind, n).ok_or_else(|| AssemblyError::row(row.name, RowFault::Number(n.into())))?
             }

@@ -1,7 +1,7 @@
 //! The stack frame of a function, and its prologue and epilogue.
 
 use super::encode::Assembler;
-use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP};
+use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS};
 use crate::codegen::own::Need;
 use regalloc2::PReg;
 
@@ -16,6 +16,8 @@ pub(super) struct Frame {
     pub locals: u32,
     /// Offset of spill slots.
     pub slots: u32,
+    /// `true` if vector registers hold values.
+    has_vectors: bool,
     bytes: u32,
 }
 
@@ -24,14 +26,16 @@ impl Frame {
     pub fn new(need: &Need) -> Self {
         let used = |class, n: &usize| need.registers.contains(PReg::new(*n, class));
         let general = SAVED.chain([usize::from(LR)]).filter(|n| used(GENERAL, n)).fold(0, |saved, n| saved | 1 << n);
-        let first = SAVED_SINGLES.clone().find(|n| used(SINGLE, n));
-        let last = SAVED_SINGLES.rev().find(|n| used(SINGLE, n));
+        let uses = |n: &usize| used(SINGLE, n) || used(VECTORS, &(n / 4));
+        let first = SAVED_SINGLES.clone().find(uses);
+        let last = SAVED_SINGLES.rev().find(uses);
+        let has_vectors = (0..VECTOR_COUNT).any(|n| used(VECTORS, &n));
         let floats = first.zip(last).map_or(0..0, |(first, last)| first..last + 1);
         // Restoring the saved registers also returns, so the return address is saved with them.
         let saved = if general == 0 { 0 } else { general | 1 << LR };
         let locals = need.outgoing.unwrap_or(0).next_multiple_of(8);
         let slots = (locals + need.local_bytes).next_multiple_of(4);
-        let mut frame = Self { saved, floats, locals, slots, bytes: slots + 4 * need.slots };
+        let mut frame = Self { saved, floats, locals, slots, has_vectors, bytes: slots + 4 * need.slots };
         if need.outgoing.is_some() {
             frame.bytes += frame.arguments() % 8;
         }
@@ -40,10 +44,11 @@ impl Frame {
 
     /// Returns the maximum bytes below the caller's stack pointer.
     pub fn stack_bytes(&self) -> u32 {
-        // Moves to far spill slots save one or two registers.
+        // Moves to far spill slots save one or two registers. Those of vectors reach half as far.
         let through = match self.bytes {
-            0..=1024 => 0,
-            1025..=4088 => 4,
+            0..=512 => 0,
+            513..=1024 if !self.has_vectors => 0,
+            513..=4088 => 4,
             _ => 8,
         };
         self.arguments() + through

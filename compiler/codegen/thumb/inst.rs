@@ -1,9 +1,10 @@
 //! Instructions over virtual registers: operations of Thumb alone, and the accesses of instructions.
 
-use super::access::{Moved, float_reaches, reaches};
+use super::access::{Moved, float_reaches, reaches, steps};
 use super::encode::Flags;
 use super::registers::{CLOBBERED, GENERAL, SAVED_SINGLES, SINGLE};
 use super::rows::Row;
+use super::vectors::Vector;
 use crate::codegen::own::Address;
 use crate::codegen::own::words;
 pub(super) use crate::codegen::own::words::Arg;
@@ -35,6 +36,10 @@ pub(super) enum Own {
     LoadFloat,
     /// memory, use: a float.
     StoreFloat,
+    /// def, memory, or memory, use: a vector register.
+    Vector(Vector),
+    /// A load or a store of a vector register that moves on by so many bytes. Operands as of [`Self::Step`].
+    StepVector(Vector, i32),
     /// def, a, b: 1 if a stands so to b, else 0.
     Truth(Flags),
     /// early def, low and high half of a, those of b: 1 if a stands so to b, of 64 bits, else 0.
@@ -76,8 +81,24 @@ impl Inst {
         matches!(self.op, Op::Own(Own::LoadPair | Own::StorePair))
     }
 
+    /// True if it moves a vector register.
+    pub fn is_of_vector(&self) -> bool {
+        matches!(self.op, Op::Own(Own::Vector(_)))
+    }
+
+    /// Returns the operation that accesses the same and steps its base by a number of bytes. `None` if there is none.
+    pub fn stepping(&self, by: i32) -> Option<Own> {
+        match self.op {
+            Op::Own(Own::Vector(moved)) => moved.element.reaches(by).then_some(Own::StepVector(moved, by)),
+            _ => self.moved().filter(|_| steps(by, self.is_of_pair())).map(|moved| Own::Step(moved, by)),
+        }
+    }
+
     /// True if it reaches a number of bytes from a register.
     pub fn reaches(&self, displacement: i32) -> bool {
+        if let Op::Own(Own::Vector(moved)) = self.op {
+            return moved.element.reaches(displacement);
+        }
         let is_near = matches!(self.op, Op::Own(Own::LoadFloat | Own::StoreFloat)) || self.is_of_pair();
         if is_near { float_reaches(displacement.into()) } else { reaches(displacement.into()) }
     }
@@ -93,7 +114,7 @@ impl words::Operations for Own {
     fn is_pure(inst: &Inst) -> bool {
         match inst.op {
             Op::Row(row) => row.pure,
-            Op::Own(Self::Step(Moved { store: true, .. }, _)) => false,
+            Op::Own(Self::Step(Moved { store: true, .. }, _) | Self::StepVector(Vector { store: true, .. }, _)) => false,
             _ => matches!(inst.args.first(), Some(Arg::Def(_) | Arg::EarlyDef(_))),
         }
     }

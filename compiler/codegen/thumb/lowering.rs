@@ -1,7 +1,7 @@
 //! The state of lowering a kernel.
 
 use super::set::has_dsp;
-use crate::codegen::own::words::{factors, widened};
+use crate::codegen::own::words::{factors, vectors, widened};
 use crate::codegen::own::{self, Block};
 use crate::kernel::{Kernel, Value};
 use crate::machine::Machine;
@@ -20,6 +20,8 @@ pub(super) struct Thumb {
     pub has_halves: bool,
     /// Values that only such products use.
     pub factors: EntitySet<Value>,
+    /// Loads to vector registers.
+    pub vectors: EntitySet<Value>,
     /// Loads whose elements are wanted with zeros above them.
     pub zeros: EntitySet<Value>,
     /// Halves that words of bytes became in a block.
@@ -35,6 +37,7 @@ impl Thumb {
             has_floats: machine.fma,
             has_halves: has_dsp(machine),
             factors: factors(kernel),
+            vectors: if machine.byte_sixteens { vectors(kernel) } else { EntitySet::new() },
             zeros: widened(kernel),
             widened: FxHashMap::default(),
             numbers: FxHashMap::default(),

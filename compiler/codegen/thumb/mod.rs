@@ -6,6 +6,7 @@ mod compile;
 mod driver;
 mod emit;
 mod encode;
+mod even;
 mod frame;
 mod fuse;
 mod inst;
@@ -23,6 +24,7 @@ mod set;
 mod spill;
 mod steps;
 mod sums;
+mod vectors;
 mod words;
 
 #[cfg(test)]

@@ -151,9 +151,26 @@ fn rewritten(function: &mut Function<Inst>, round: &Round, numbers: &FxHashMap<V
     let mut last = None;
     for key in keys {
         let own: Vec<(usize, i32)> = accesses.iter().filter(|access| access.1 == key).map(|access| (access.0, access.2)).collect();
-        last = pointer(function, round, key, &own, numbers.get(&round.start).copied()).or(last);
+        for near in within_reach(function, round, own) {
+            last = pointer(function, round, key, &near, numbers.get(&round.start).copied()).or(last);
+        }
     }
     last
+}
+
+/// Divides accesses among several pointers if they are of vectors, whose displacements are short.
+fn within_reach(function: &Function<Inst>, round: &Round, mut accesses: Vec<(usize, i32)>) -> Vec<Vec<(usize, i32)>> {
+    let insts = &function.blocks[round.head.0 as usize].insts;
+    if accesses.iter().any(|access| !insts[access.0].is_of_vector()) {
+        return vec![accesses];
+    }
+    let mut all = vec![];
+    while let Some(&(_, first)) = accesses.first() {
+        let (near, far) = accesses.into_iter().partition(|(at, bytes)| insts[*at].reaches(bytes - first));
+        all.push(near);
+        accesses = far;
+    }
+    all
 }
 
 /// Makes a pointer for accesses. `None` if an access cannot have its displacement, or if no access can step it.
@@ -168,7 +185,7 @@ fn pointer(
     let step = round.step.checked_mul(factor)?;
     let data = function.at(round.head);
     let mut insts = accesses.iter().map(|(at, bytes)| (&data.insts[*at], bytes - begins));
-    if !insts.clone().any(|(inst, _)| inst.moved().is_some()) || !insts.all(|(inst, bytes)| inst.reaches(bytes)) {
+    if !insts.clone().any(|(inst, _)| inst.moved().is_some() || inst.is_of_vector()) || !insts.all(|(inst, bytes)| inst.reaches(bytes)) {
         return None;
     }
     let [pointer, next] = [0, 1].map(|_| function.register(GENERAL));

@@ -7,6 +7,9 @@ pub(super) const GENERAL: RegClass = RegClass::Int;
 /// Binary32 registers.
 pub(super) const SINGLE: RegClass = RegClass::Float;
 
+/// Vectors of 128 bits: four binary32 registers each.
+pub(super) const VECTORS: RegClass = RegClass::Vector;
+
 /// The stack pointer.
 pub(super) const SP: u8 = 13;
 /// The link register, with the return address. It is a general-purpose register once that is saved.
@@ -22,3 +25,7 @@ pub(super) const SAVED: std::ops::Range<usize> = 4..12;
 pub(super) const CLOBBERED: [usize; 6] = [0, 1, 2, 3, 12, LR as usize];
 /// Binary32 registers that a function must save.
 pub(super) const SAVED_SINGLES: std::ops::Range<usize> = 16..32;
+/// Number of vector registers.
+pub(super) const VECTOR_COUNT: usize = 8;
+/// The first vector register that a function must save. It is the first of [`SAVED_SINGLES`], too.
+pub(super) const FIRST_SAVED_VECTOR: usize = 4;

@@ -45,8 +45,12 @@ pub(super) enum Slot {
     Word(Field),
     /// A general-purpose register that is in two fields.
     Twice(Field, Field),
+    /// A general-purpose register with an even number.
+    Even(Field),
     /// A binary32 register.
     Single(Single),
+    /// A vector register.
+    Vector(Single),
     /// A constant.
     Number(Number),
 }
@@ -79,6 +83,8 @@ pub(super) enum Feature {
     Dsp,
     /// FPv4-SP.
     Single,
+    /// The vector extension of Armv8.1-M for integers.
+    Vectors,
 }
 
 /// An instruction.
@@ -238,7 +244,14 @@ pub(super) const VCVT_TO_HALF: Row = Row { reads_result: true, ..one("vcvtb.f16.
 pub(super) const VMOV_TO_SINGLE: Row = single("vmov", 0xEE00_0A10, &[S(Single::N), W(A)]);
 pub(super) const VMOV_FROM_SINGLE: Row = single("vmov", 0xEE10_0A10, &[W(A), S(Single::N)]);
 
-/// All rows.
+/// Sixteen products of signed bytes, added to a general-purpose register. The manual's other name is VMLADAVA.
+pub(super) const VMLADAVA: Row = Row {
+    reads_result: true,
+    feature: Feature::Vectors,
+    ..row("vmlava.s8", 0xEEF0_0F20, Short::None, &[Slot::Even(A), Slot::Vector(Single::N), Slot::Vector(Single::M)])
+};
+
+/// All rows but those of vectors, which the decoder of the tests does not know.
 #[cfg(test)]
 pub(super) const EVERY: &[&Row] = &[
     &ADD,

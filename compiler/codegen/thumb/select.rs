@@ -6,7 +6,8 @@ use super::lowering::Thumb;
 use super::ops::{compares_with, sum_with};
 use super::registers::{GENERAL, PARAMETERS};
 use super::rows::{self, Row};
-use crate::codegen::own::words::{Rows, WordSet, exponent};
+use super::vectors::Element;
+use crate::codegen::own::words::{Rows, VECTOR, WordSet, exponent};
 use crate::codegen::own::{Access, Address, Base, Block};
 use regalloc2::{PReg, VReg};
 use rustc_hash::FxHashMap;
@@ -15,6 +16,10 @@ use rustc_hash::FxHashMap;
 fn all_reach(displacement: i64, access: Access) -> bool {
     match access {
         Access::Address => displacement.unsigned_abs() < 1 << 12,
+        Access::Memory { unit: VECTOR, bytes } => {
+            let ends = [displacement, displacement + i64::from(bytes - VECTOR)].map(i32::try_from);
+            ends.into_iter().all(|end| end.is_ok_and(|end| Element::Byte.reaches(end)))
+        }
         Access::Memory { unit, bytes } => reaches(displacement) && reaches(displacement + i64::from(bytes - unit)),
         Access::Words { bytes } => float_reaches(displacement) && float_reaches(displacement + i64::from(bytes - 4)),
         Access::Pieces { bytes } => reaches(displacement) && reaches(displacement + i64::from(bytes)),
@@ -56,7 +61,7 @@ impl WordSet for Thumb {
             (None, _) => all_reach(address.displacement.into(), access),
             (Some((_, shift)), Access::Address) => address.displacement == 0 && shift < 4,
             (Some((_, shift)), Access::Memory { unit, bytes }) => {
-                address.displacement == 0 && unit == bytes && shift < 4 && matches!(address.base, Base::Register(_))
+                address.displacement == 0 && unit == bytes && unit < VECTOR && shift < 4 && matches!(address.base, Base::Register(_))
             }
             (Some(_), _) => false,
         }

@@ -4,13 +4,16 @@ use super::emit::{Emitter, compare, compare_number, general};
 use super::encode::{Assembler, Flags};
 use super::frame::Frame;
 use super::inst::{Arg, Inst, Op};
-use super::registers::{GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP};
+use super::registers::{FIRST_SAVED_VECTOR, GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS};
 use super::rows::Feature;
 use super::spill::spill;
+use crate::codegen::own::words::vectors;
 use crate::codegen::own::{AssemblyError, InstructionSet, Need, Position, Reach};
+use crate::kernel::{Kernel, Lane};
 use crate::machine::Machine;
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 use std::convert::Infallible;
+use std::ops::Range;
 
 /// Condition of a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,16 +43,35 @@ pub(super) fn has_dsp(machine: &Machine) -> bool {
     machine.level != "cortex-m3"
 }
 
+/// Tests whether a kernel has products of vectors or copies vectors.
+fn has_vectors(kernel: &Kernel) -> bool {
+    vectors(kernel).iter().next().is_some()
+}
+
 /// The instruction set of one level.
 pub(super) struct Thumb2 {
     has_floats: bool,
     has_dsp: bool,
+    has_vectors: bool,
+    /// Numbers of the vector registers of the function. Its binary32 registers are parts of the others.
+    vectors: Range<usize>,
 }
 
 impl Thumb2 {
     /// Makes the instruction set of a machine.
     pub fn new(machine: &Machine) -> Self {
-        Self { has_floats: machine.fma, has_dsp: has_dsp(machine) }
+        Self { has_floats: machine.fma, has_dsp: has_dsp(machine), has_vectors: machine.byte_sixteens, vectors: 0..0 }
+    }
+
+    /// Makes the instruction set for a kernel. Where it computes floats, the other half of the registers holds vectors.
+    pub fn of_kernel(kernel: &Kernel, machine: &Machine) -> Self {
+        let has_floats = kernel.types.iter().any(|ty| ty.lane == Lane::F32);
+        let vectors = match machine.byte_sixteens && has_vectors(kernel) {
+            true if has_floats => FIRST_SAVED_VECTOR..VECTOR_COUNT,
+            true => 0..VECTOR_COUNT,
+            false => 0..0,
+        };
+        Self { vectors, ..Self::new(machine) }
     }
 }
 
@@ -65,20 +87,27 @@ impl InstructionSet for Thumb2 {
 
     fn registers(&self) -> MachineEnv {
         let set = |class: RegClass, numbers: &mut dyn Iterator<Item = usize>| PRegSet::from_iter(numbers.map(|n| PReg::new(n, class)));
+        // A vector register is four registers of binary32.
+        let is_free = |single: &usize| !self.vectors.contains(&(single / 4));
+        let is_saved = |vector: &usize| *vector >= FIRST_SAVED_VECTOR;
         MachineEnv {
-            preferred_regs_by_class: [set(GENERAL, &mut { LOW }), set(SINGLE, &mut (0..SAVED_SINGLES.start)), PRegSet::empty()],
+            preferred_regs_by_class: [
+                set(GENERAL, &mut { LOW }),
+                set(SINGLE, &mut (0..SAVED_SINGLES.start).filter(is_free)),
+                set(VECTORS, &mut self.vectors.clone().filter(|vector| !is_saved(vector))),
+            ],
             non_preferred_regs_by_class: [
                 set(GENERAL, &mut (LOW.end..usize::from(SP)).chain([usize::from(LR)])),
-                set(SINGLE, &mut { SAVED_SINGLES }),
-                PRegSet::empty(),
+                set(SINGLE, &mut SAVED_SINGLES.filter(is_free)),
+                set(VECTORS, &mut self.vectors.clone().filter(is_saved)),
             ],
             scratch_by_class: [None; 3],
             fixed_stack_slots: vec![],
         }
     }
 
-    fn slot_words(&self, _: RegClass) -> usize {
-        1
+    fn slot_words(&self, class: RegClass) -> usize {
+        if class == VECTORS { 4 } else { 1 }
     }
 
     fn frame(&self, need: &Need) -> Frame {
@@ -100,6 +129,7 @@ impl InstructionSet for Thumb2 {
                 Feature::Base => true,
                 Feature::Dsp => self.has_dsp,
                 Feature::Single => self.has_floats,
+                Feature::Vectors => self.has_vectors,
             };
             if !has {
                 return Err(AssemblyError::OtherLevel { what: row.name.into() });
@@ -111,6 +141,7 @@ impl InstructionSet for Thumb2 {
     fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         match (from.as_reg(), to.as_reg()) {
             (Some(from), Some(to)) if from.class() == GENERAL => code.copy(to.hw_enc() as u8, from.hw_enc() as u8),
+            (Some(from), Some(to)) if from.class() == VECTORS => code.copy_vector(to.hw_enc() as u8, from.hw_enc() as u8),
             (Some(from), Some(to)) => code.copy_float(to.hw_enc() as u8, from.hw_enc() as u8),
             (Some(from), None) => spill(from, to, true, frame, code)?,
             (None, Some(to)) => spill(to, from, false, frame, code)?,

@@ -5,6 +5,7 @@ use super::encode::{Assembler, Operand};
 use super::frame::Frame;
 use super::registers::SP;
 use super::rows;
+use super::vectors::{Element, Vector, access_vector};
 use crate::codegen::own::{AssemblyError, Missing};
 use regalloc2::{Allocation, PReg, RegClass};
 
@@ -19,9 +20,23 @@ pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame
     match register.class() {
         RegClass::Int if reaches(at.into()) => access(word(store), number, Place::Near(SP, at), code),
         RegClass::Int => far_word(number, at, store, code),
+        RegClass::Vector => return spill_vector(Vector { element: Element::Word, store }, number, at, code),
         _ if frame.reaches_slots() => access_float(store, number, Place::Near(SP, at), code),
         _ => far_float(number, at, store, code),
     }
+}
+
+/// Moves a vector. If its instruction does not reach the slot, r0 holds the address, and is saved on the stack.
+fn spill_vector(moved: Vector, number: u8, displacement: i32, code: &mut Assembler) -> Result<(), AssemblyError> {
+    const ADDRESS: u8 = 0;
+    if moved.element.reaches(displacement) {
+        return access_vector(moved, number, Place::Near(SP, displacement), code);
+    }
+    push(1 << ADDRESS, code);
+    far_address(ADDRESS, displacement + 4, code);
+    access_vector(moved, number, Place::Near(ADDRESS, 0), code)?;
+    pop(1 << ADDRESS, code);
+    Ok(())
 }
 
 fn word(store: bool) -> Moved {

@@ -1,7 +1,6 @@
 //! A pass after lowering for accesses that add to their base (post-indexed).
 
-use super::access::steps;
-use super::inst::{Arg, Inst, Op, Own};
+use super::inst::{Arg, Inst, Op};
 use super::rounds::sum_of;
 use crate::codegen::own::{Address, Base, Function, count_uses};
 use regalloc2::VReg;
@@ -37,7 +36,7 @@ fn stepping(insts: &[Inst], pointer: VReg, step: i32, uses: u32) -> Option<usize
     if accesses.count() + 1 != uses as usize {
         return None;
     }
-    let takes = |inst: &Inst| inst.moved().is_some() && steps(step, inst.is_of_pair());
+    let takes = |inst: &Inst| inst.stepping(step).is_some();
     let at = insts.iter().position(|inst| beside(inst, pointer) == Some(0) && takes(inst))?;
     let after = insts[at + 1..].iter().filter_map(|inst| Some((inst, beside(inst, pointer)?)));
     after.clone().all(|(inst, bytes)| inst.reaches(bytes - step)).then_some(at)
@@ -50,8 +49,8 @@ fn rewrite(insts: &mut [Inst], at: usize, [pointer, next]: [VReg; 2], step: i32)
         }
     }
     let inst = &mut insts[at];
-    if let Some(moved) = inst.moved() {
-        inst.op = Op::Own(Own::Step(moved, step));
+    if let Some(own) = inst.stepping(step) {
+        inst.op = Op::Own(own);
         let moves = [Arg::Def(next), Arg::Tied(pointer)];
         inst.args = inst.args.iter().flat_map(|arg| if let Arg::Memory(_) = arg { moves.to_vec() } else { vec![*arg] }).collect();
     }

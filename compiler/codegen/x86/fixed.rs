@@ -137,8 +137,8 @@ impl Lowering<'_> {
 
     /// Computes dot products, added to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
-        if op.is_of_squares() {
-            return self.unsupported("products in squares on this CPU level");
+        if op.is_of_few_machines() {
+            return self.unsupported("products in squares or sixteens on this CPU level");
         }
         let (sums, a, b) = (self.vector(accumulator)?, self.vector(a)?, self.vector(b)?);
         let length = sums.length();

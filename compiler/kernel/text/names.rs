@@ -127,9 +127,9 @@ pub(super) const COMPARE: [CompareOp; 8] = {
 };
 
 /// All dot products.
-pub(super) const DOT: [DotOp; 6] = {
+pub(super) const DOT: [DotOp; 7] = {
     use DotOp::*;
-    [UnsignedSigned8, Signed8, Signed16, UnsignedSigned8To16, SignedSquares, UnsignedSignedSquares]
+    [UnsignedSigned8, Signed8, Signed16, UnsignedSigned8To16, SignedSquares, UnsignedSignedSquares, SignedSixteens]
 };
 
 /// All horizontal reductions.

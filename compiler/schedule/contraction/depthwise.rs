@@ -110,7 +110,7 @@ impl<'a> DepthwiseSchedule<'a> {
         if self.cx.goal == Goal::Size {
             return 1;
         }
-        let most = match words(self.cx.machine) {
+        let most = match words(self.cx.machine, self.form) {
             _ if self.form == Form::Float && self.cx.machine.sums_in_place => self.float_pixels(),
             Some(words) if self.form != Form::Float => words.tile.pixels,
             _ => INTEGER_PIXELS,

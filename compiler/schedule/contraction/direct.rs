@@ -240,7 +240,7 @@ impl<'a> DirectSchedule<'a> {
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
         let groups = chunk.unwrap_or(panels.padded()) / step;
         // Groups of four have enough products for the end of a round.
-        let alone = words(self.cx.machine).filter(|_| self.tile.pixels == 1 && self.form.group() < 4);
+        let alone = words(self.cx.machine, self.form).filter(|_| self.tile.pixels == 1 && self.form.group() < 4);
         let alone = alone.map_or(1, |words| words.unroll_alone);
         let unroll =
             if let Form::Squares { group, .. } = self.form { squares::unroll(groups, group) } else { unroll(&self.cx, groups, self.form) };
@@ -333,7 +333,7 @@ impl<'a> DirectSchedule<'a> {
 /// Chooses the form of products. With few output channels, floats take several elements of k at a time. Together these fill at most half of the
 /// longest vector of the architecture. So the order of sums is the same for every CPU level, whatever other levels are in the object.
 fn form(cx: &Context<'_>, work: &Contraction) -> Form {
-    let form = work.form(cx.machine, cx.levels);
+    let form = work.form(cx.machine, cx.levels, cx.goal);
     if let Some(squares) = work.in_squares(cx, form) {
         return squares;
     }
@@ -371,7 +371,8 @@ fn reads_bytes_in_place(cx: &Context<'_>, work: &Contraction, form: Form) -> boo
     let are_alike = form.is_of_bytes() && work.element.is_signed_integer() == form.is_signed();
     let are_whole = work.is_pointwise() && (work.channels / work.groups).is_multiple_of(form.group());
     // A single pixel's operands are shared by its output channels alone: taking them apart again costs less than a copy.
-    let takes = cx.machine.by_element || cx.machine.takes_words_apart() && work.pixels() == 1 && work.matrices.is_empty();
+    let is_alone = cx.machine.takes_words_apart() && work.pixels() == 1 && work.matrices.is_empty();
+    let takes = cx.machine.by_element || form == Form::Sixteens || is_alone;
     takes && are_alike && are_whole && !work.open
 }
 
@@ -387,7 +388,8 @@ fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
 fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, (staged, in_short): (Option<Form>, bool)) -> Option<u64> {
     let threads = u64::from(cx.threads.count);
     // The rest of a section takes a third of a tile's work for each pixel.
-    let tile = words(cx.machine).filter(|_| cx.machine.takes_words_apart()).map_or(1, |words| words.tile.pixels);
+    let of_words = words(cx.machine, staged.unwrap_or(Form::Signed16)).filter(|_| cx.machine.takes_words_apart());
+    let tile = of_words.map_or(1, |words| words.tile.pixels);
     let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
     let width = match (staged, threads > 1) {
         (Some(form), _) => staged_row(pixels, work, form, threads),
@@ -461,7 +463,7 @@ pub(super) fn unroll(cx: &Context<'_>, groups: u64, form: Form) -> u64 {
     let products = form.products();
     if !cx.writes_out() {
         let of_words =
-            words(cx.machine).filter(|words| cx.goal == Goal::Speed && !form.is_of_floats() && groups.is_multiple_of(words.unroll));
+            words(cx.machine, form).filter(|words| cx.goal == Goal::Speed && !form.is_of_floats() && groups.is_multiple_of(words.unroll));
         return of_words.map_or(1, |words| words.unroll);
     }
     let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= 5;

@@ -50,9 +50,9 @@ impl Case {
         self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Binary { op: BinaryOp::FloatScale, .. }))
     }
 
-    /// Tests whether the kernel has products in squares, which not all machines support.
+    /// Tests whether the kernel has products in squares or sixteens, which not all machines support.
     fn multiplies_squares(&self) -> bool {
-        self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Dot { op, .. } if op.is_of_squares()))
+        self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Dot { op, .. } if op.is_of_few_machines()))
     }
 
     /// Tests whether the kernel has offsets that do not fit 32 bits.

@@ -30,6 +30,8 @@ pub enum Held {
     Halves(Vec<Half>),
     /// Bytes, packed four in a word.
     Bytes(Vec<VReg>),
+    /// Bytes in vector registers, sixteen in each. Only products and stores use them.
+    Vectors(Vec<VReg>),
     /// Mask lanes that are not computed in registers yet.
     Tests(Vec<Test<VReg>>),
 }
@@ -98,6 +100,8 @@ impl Held {
             Self::Halves(halves) => Self::Halves(lanes.map(|lane| halves[lane]).collect()),
             // Bytes only move as whole words.
             Self::Bytes(words) => Self::Bytes(lanes.step_by(4).map(|lane| words[lane / 4]).collect()),
+            // So do vectors.
+            Self::Vectors(vectors) => Self::Vectors(lanes.step_by(16).map(|lane| vectors[lane / 16]).collect()),
             Self::Tests(tests) => Self::Tests(lanes.map(|lane| tests[lane]).collect()),
         }
     }
@@ -151,10 +155,10 @@ where
         lanes.iter().map(result).collect()
     }
 
-    /// Returns all registers of a value, in order. Packed lanes and tests become words; floats stay in floating-point registers.
+    /// Returns all registers of a value, in order. Packed lanes and tests become words; floats and vectors stay in their registers.
     pub(super) fn all_words(&mut self, held: Held) -> Vec<VReg> {
         match held {
-            Held::Words(_, words) | Held::Floats(words) => words,
+            Held::Words(_, words) | Held::Floats(words) | Held::Vectors(words) => words,
             Held::Pairs(pairs) => pairs.concat(),
             Held::Halves(halves) => self.each(&halves, |s, half| match half.upper {
                 true => s.shift(WordOp::RightSigned, half.word, 16),

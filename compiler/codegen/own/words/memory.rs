@@ -34,6 +34,9 @@ where
     /// `active` lanes, the others zero; once, unless something has been stored since that may be there.
     pub(super) fn load(&mut self, buffer: Buffer, at: At, active: u16, (result, ty): (Value, Type)) -> Result<Held, CodegenError> {
         let bytes = u32::from(active) * ty.lane.bytes();
+        if self.loads_vectors(result) {
+            return self.load_vectors(buffer, at, ty);
+        }
         let packed = active == ty.lanes && self.has_halves() && self.loads_factors(result) && bytes.is_multiple_of(4);
         let zeros = self.wants_zeros(result);
         let key = (self.block, buffer, at, active, ty, [packed, zeros]);
@@ -154,7 +157,7 @@ where
     }
 
     /// True if an access begins at a multiple of four bytes.
-    fn is_aligned(&self, buffer: Buffer, (index, offset): At) -> bool {
+    pub(super) fn is_aligned(&self, buffer: Buffer, (index, offset): At) -> bool {
         let bytes = self.kernel.buffer(buffer).lane.bytes();
         let exponent = self.indices.multiple(index) + bytes.trailing_zeros();
         self.has_words(buffer) && exponent >= 2 && (offset * i64::from(bytes)) % 4 == 0
@@ -255,6 +258,9 @@ where
 
     /// The first `active` lanes to memory.
     pub(super) fn store_lanes(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
+        if let Held::Vectors(vectors) = self.get(value)? {
+            return self.store_vectors(buffer, at, &vectors);
+        }
         let ty = self.ty(value);
         let (bytes, shape) = (ty.lane.bytes(), self.shape(ty));
         let kernel = self.kernel;

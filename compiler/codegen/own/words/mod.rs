@@ -24,6 +24,7 @@ mod set;
 mod soft;
 mod software;
 mod value;
+mod vectors;
 
 #[cfg(test)]
 mod tests;
@@ -38,3 +39,4 @@ pub use ops::{Half, Operand, Ops, Test, WordOp, Words};
 pub use plain::{clamp, leading_zeros, long_less, long_product, long_sum};
 pub use set::{Rows, WordSet, exponent};
 pub use soft::divide_words;
+pub use vectors::{VECTOR, vectors};

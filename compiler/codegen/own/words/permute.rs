@@ -50,6 +50,11 @@ where
             let words = sums.into_iter().zip(x.into_iter().zip(y));
             return Ok(Held::Words(Upper::Sign, words.map(|(sum, (x, y))| self.products_of_bytes(sum, x, y)).collect()));
         }
+        if let (DotOp::SignedSixteens, Held::Vectors(x), Held::Vectors(y)) = (op, self.get(a)?, self.get(b)?) {
+            let words = sums.into_iter().zip(x.into_iter().zip(y));
+            let added = words.map(|(sum, (x, y))| self.add_sixteen_products(sum, x, y)).collect::<Result<_, _>>()?;
+            return Ok(Held::Words(Upper::Sign, added));
+        }
         if op == DotOp::Signed16 && self.has_halves() {
             let (x, y) = (self.halves(a)?, self.halves(b)?);
             let words = sums.into_iter().zip(x.chunks(2).zip(y.chunks(2)));

@@ -27,13 +27,14 @@ fn operands(row: &Row) -> Vec<Vec<Operand>> {
     let mut lists = vec![];
     for (words, singles) in WORDS.iter().zip(SINGLES) {
         let word = |field: Field| words[[Field::D, Field::N, Field::M, Field::A].iter().position(|&f| f == field).unwrap()];
+        let single = |field: Single| singles[[Single::D, Single::N, Single::M].iter().position(|&f| f == field).unwrap()];
         let mut some: Vec<Vec<Operand>> = vec![vec![]];
         for slot in row.slots {
             let choices = match *slot {
                 Slot::Word(field) | Slot::Twice(field, _) => vec![Operand::Word(word(field))],
-                Slot::Single(field) => {
-                    vec![Operand::Single(singles[[Single::D, Single::N, Single::M].iter().position(|&f| f == field).unwrap()])]
-                }
+                Slot::Even(field) => vec![Operand::Word(word(field) & !1)],
+                Slot::Single(field) => vec![Operand::Single(single(field))],
+                Slot::Vector(field) => vec![Operand::Vector(single(field) / 4)],
                 Slot::Number(kind) => numbers(kind).into_iter().map(Operand::Number).collect(),
             };
             some = some.iter().flat_map(|list| choices.iter().map(|&choice| [&list[..], &[choice]].concat())).collect();
@@ -53,6 +54,7 @@ fn texts(row: &Row, operands: &[Operand], short: bool) -> Vec<String> {
         match operand {
             Operand::Word(n) => names[usize::from(*n)].to_string(),
             Operand::Single(n) => format!("s{n}"),
+            Operand::Vector(n) => format!("q{n}"),
             Operand::Number(n) if is_shift && is_last && saturates => format!("asr #{n}"),
             Operand::Number(n) if row.name == "ssat" => format!("#{}", n + 1),
             Operand::Number(n) if is_shift && row.slots.len() == 4 && !saturates => {

@@ -3,3 +3,4 @@
 pub(super) mod decoder;
 mod encodings;
 mod loops;
+mod vectors;

@@ -13,6 +13,8 @@ pub enum Form {
     Unsigned8,
     /// Signed bytes in groups of four. The zero point is part of the initial sums.
     Signed8,
+    /// Signed bytes in groups of sixteen, each for a sum in a register of its own. The zero point is part of the initial sums.
+    Sixteens,
     /// Bytes of two pixels and two output channels at a time, in groups of `group` in the panels. Sums of two pixels and two channels are a
     /// square.
     Squares {
@@ -58,6 +60,7 @@ impl std::fmt::Display for Form {
             Self::Signed16 => "16-bit pairs",
             Self::Unsigned8 => "unsigned bytes in fours",
             Self::Signed8 => "signed bytes in fours",
+            Self::Sixteens => "signed bytes in sixteens",
             Self::Squares { signed: true, .. } => "signed bytes in squares",
             Self::Squares { .. } => "unsigned bytes in squares",
             Self::In16Bits { .. } => "bytes added in 16 bits",
@@ -85,6 +88,7 @@ impl Form {
         match self {
             Self::Unsigned8 | Self::Squares { signed: false, .. } => DotOp::UnsignedSigned8,
             Self::Signed8 | Self::In16Bits { .. } | Self::Squares { .. } => DotOp::Signed8,
+            Self::Sixteens => DotOp::SignedSixteens,
             _ => DotOp::Signed16,
         }
     }
@@ -96,7 +100,7 @@ impl Form {
 
     /// Tests whether products are of bytes.
     pub fn is_of_bytes(self) -> bool {
-        matches!(self, Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. } | Self::Squares { .. })
+        matches!(self, Self::Unsigned8 | Self::Signed8 | Self::Sixteens | Self::In16Bits { .. } | Self::Squares { .. })
     }
 
     /// Tests whether groups of four bytes are multiplied as pairs of 16 bits.
@@ -117,7 +121,7 @@ impl Form {
     /// Tests whether bytes are held as signed numbers.
     pub fn is_signed(self) -> bool {
         match self {
-            Self::Signed8 | Self::In16Bits { .. } => true,
+            Self::Signed8 | Self::Sixteens | Self::In16Bits { .. } => true,
             Self::Squares { signed, .. } | Self::Neighbours { signed } | Self::EvenAndOdd { signed } | Self::Apart { signed } => signed,
             _ => false,
         }
@@ -137,6 +141,7 @@ impl Form {
     pub fn group(self) -> u64 {
         match self {
             Self::Signed16 => 2,
+            Self::Sixteens => 16,
             Self::Squares { group, .. } => group,
             Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. } => 4,
             Self::Neighbours { .. } | Self::EvenAndOdd { .. } | Self::Apart { .. } => 4,

@@ -143,7 +143,7 @@ impl Staging {
     pub fn lane(&self) -> Lane {
         match self.form {
             Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } | Form::Apart { .. } => Lane::I16,
-            Form::Unsigned8 | Form::Signed8 | Form::In16Bits { .. } | Form::Squares { .. } => Lane::I8,
+            Form::Unsigned8 | Form::Signed8 | Form::Sixteens | Form::In16Bits { .. } | Form::Squares { .. } => Lane::I8,
             Form::Float | Form::Floats(_) => Lane::F32,
         }
     }
@@ -194,7 +194,8 @@ impl Staging {
 
     /// Fills the whole ring with the border, once before the first row, if anything of it is read.
     pub fn prepare(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring) {
-        if matches!(self.form, Form::Apart { .. }) && !contraction.is_padded() {
+        // Products of what is read beyond rows are with weights of zero.
+        if matches!(self.form, Form::Apart { .. } | Form::Sixteens) && !contraction.is_padded() {
             return;
         }
         let zero = b.index(0);
@@ -324,6 +325,8 @@ impl Staging {
             (_, Some(lanes)) => lanes,
             (Form::Float | Form::Floats(_), _) => self.vector_bytes / 2,
             (Form::EvenAndOdd { .. }, _) => 16,
+            // Bytes that change their sign are words.
+            (Form::Sixteens, _) if contraction.element.is_signed_integer() => 16,
             _ => self.vector_bytes,
         };
         let most = match elements {
@@ -395,7 +398,7 @@ impl Staging {
                 };
                 b.sub(wide, zero_point)
             }
-            Form::Unsigned8 | Form::Signed8 | Form::In16Bits { .. } | Form::Squares { .. } | Form::Neighbours { .. } => {
+            Form::Unsigned8 | Form::Signed8 | Form::Sixteens | Form::In16Bits { .. } | Form::Squares { .. } | Form::Neighbours { .. } => {
                 held(b, contraction.element, self.form, raw)
             }
             Form::EvenAndOdd { .. } => {

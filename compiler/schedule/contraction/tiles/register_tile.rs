@@ -34,7 +34,7 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
     if !machine.has_vectors() {
         let pixels = if cx.goal == Goal::Size { 1 } else { width.min(2) };
         let tile = Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };
-        let of_words = words(machine).filter(|_| cx.goal == Goal::Speed && !form.is_of_floats());
+        let of_words = words(machine, form).filter(|_| cx.goal == Goal::Speed && !form.is_of_floats());
         return of_words.map_or(tile, |words| words.tile(tile, (width, outputs), in_blocks));
     }
     if cx.goal == Goal::Size {
@@ -93,8 +93,14 @@ const WORDS: [Words; 3] = [
     Words { registers: 27, tile: Tile { pixels: 3, vectors: 4 }, alone: 4, unroll: 2, unroll_alone: 4 },
 ];
 
-/// The tiles of a machine of words, if products share more than two pixels and two channels have.
-pub(in crate::schedule::contraction) fn words(machine: &Machine) -> Option<&'static Words> {
+/// Sums of sixteen products at a time: eight registers with even numbers hold sums, and three vector registers hold operands.
+const SIXTEENS: Words = Words { registers: 14, tile: Tile { pixels: 2, vectors: 4 }, alone: 8, unroll: 2, unroll_alone: 2 };
+
+/// The tiles of a machine of words for a form, if products share more than two pixels and two channels have.
+pub(in crate::schedule::contraction) fn words(machine: &Machine, form: Form) -> Option<&'static Words> {
+    if form == Form::Sixteens {
+        return Some(&SIXTEENS);
+    }
     WORDS.iter().find(|words| machine.registers == Registers::Words(words.registers))
 }
 
@@ -262,12 +268,15 @@ mod tests {
 
     #[test]
     fn tiles_of_words_fill_registers() {
-        let of = |level, width, outputs| {
+        let of_form = |level, form, width, outputs| {
             let machine = machine(level).expect("a level");
             let two = Tile { pixels: u64::min(width, 2), vectors: 2 };
-            let Tile { pixels, vectors } = words(machine).expect("a machine of words").tile(two, (width, outputs), false);
+            let Tile { pixels, vectors } = words(machine, form).expect("a machine of words").tile(two, (width, outputs), false);
             (pixels, vectors)
         };
+        let of = |level, width, outputs| of_form(level, Form::Signed16, width, outputs);
+        let sixteens = |width, outputs| of_form("cortex-m55", Form::Sixteens, width, outputs);
+        assert_eq!([sixteens(25, 64), sixteens(1, 64), sixteens(25, 2)], [(2, 4), (1, 8), (2, 2)]);
         assert_eq!([of("cortex-m4f", 25, 64), of("cortex-m4f", 1, 64), of("cortex-m4f", 2, 64)], [(3, 2), (1, 4), (2, 2)]);
         assert_eq!([of("rv32imc", 25, 64), of("rv32imc", 1, 64), of("rv32imc", 25, 2)], [(3, 4), (1, 4), (3, 2)]);
     }

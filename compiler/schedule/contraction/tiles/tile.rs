@@ -296,7 +296,7 @@ impl Lowering<'_> {
             // weights are loaded one by one.
             let machine = schedule.cx.machine;
             if machine.sums_in_place && !names_elements(machine, schedule.form)
-                || words(machine).is_some_and(|_| vectors <= pixels && pixels > 1)
+                || words(machine, schedule.form).is_some_and(|_| vectors <= pixels && pixels > 1)
             {
                 let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u, v * lanes)).collect();
                 let beside = at.beside.map(|(weights, width)| SegmentPlace { weights, width, ..at });

@@ -1,0 +1,77 @@
+//! Tests of vector instructions, and of loops with them.
+
+use super::decoder::decode_for;
+use crate::codegen::thumb::access::Place;
+use crate::codegen::thumb::compile_kernel;
+use crate::codegen::thumb::encode::{Assembler, Operand};
+use crate::codegen::thumb::rows::VMLADAVA;
+use crate::codegen::thumb::vectors::{Element, Vector, access_vector, step_vector};
+use crate::kernel::intervals::Assumed;
+use crate::kernel::passes::narrow;
+use crate::kernel::text::parse_kernel;
+use crate::machine::machine;
+
+const ARCHITECTURE: &str = "armv8.1-m.main";
+
+#[test]
+fn vectors_decode_to_themselves() {
+    let (load, store) = (|element| Vector { element, store: false }, |element| Vector { element, store: true });
+    let mut code = Assembler::default();
+    let near = [
+        (load(Element::Byte), 0, 1, 16, "vldrb.u8 q0, [r1, #16]"),
+        (load(Element::Byte), 7, 9, -127, "vldrb.u8 q7, [r9, #-127]"),
+        (load(Element::Word), 3, 2, -508, "vldrw.u32 q3, [r2, #-508]"),
+        (store(Element::Byte), 5, 3, 127, "vstrb.8 q5, [r3, #127]"),
+        (store(Element::Word), 5, 13, 16, "vstrw.32 q5, [sp, #16]"),
+    ];
+    near.iter().for_each(|&(moved, register, base, at, _)| access_vector(moved, register, Place::Near(base, at), &mut code).unwrap());
+    let steps = [
+        (load(Element::Byte), 3, 2, 16, "vldrb.u8 q3, [r2], #16"),
+        (load(Element::Word), 3, 2, 128, "vldrw.u32 q3, [r2], #128"),
+        (store(Element::Byte), 5, 3, -16, "vstrb.8 q5, [r3], #-16"),
+    ];
+    steps.iter().for_each(|&(moved, register, base, by, _)| step_vector(moved, register, (base, by), &mut code).unwrap());
+    for (sum, a, b) in [(0, 0, 0), (2, 1, 2), (14, 7, 7)] {
+        code.row(&VMLADAVA, &[Operand::Word(sum), Operand::Vector(a), Operand::Vector(b)]).unwrap();
+    }
+    code.copy_vector(3, 7);
+    let Some(found) = decode_for(ARCHITECTURE, &code.bytes) else { return eprintln!("skipped: no decoder") };
+    let accesses = near.iter().map(|case| case.4).chain(steps.iter().map(|case| case.4));
+    let others = ["vmlava.s8 r0, q0, q0", "vmlava.s8 r2, q1, q2", "vmlava.s8 lr, q7, q7", "vmov q3, q7"];
+    assert_eq!(found, accesses.chain(others).collect::<Vec<_>>());
+    assert!(access_vector(load(Element::Byte), 0, Place::Near(1, 128), &mut code).is_err());
+    assert!(access_vector(load(Element::Word), 0, Place::Near(1, 2), &mut code).is_err());
+    assert!(access_vector(load(Element::Byte), 0, Place::Indexed(1, 2, 0), &mut code).is_err());
+    assert!(code.row(&VMLADAVA, &[Operand::Word(1), Operand::Vector(0), Operand::Vector(0)]).is_err(), "an odd register");
+}
+
+/// Two rows of bytes by two others: in a round, four loads that step their pointers and four products.
+#[test]
+fn products_of_vectors_load_and_multiply() {
+    let text = "kernel @k(x: input i8[288] align 1, w: input i8[288] align 4, y: output i32[4] align 4) {
+      %1: i32, %2: i32, %3: i32, %4: i32 = for %5 in 0..128 step 16 carry %6 = 0, %7 = 0, %8 = 0, %9 = 0 {
+        %10: i64 = mul %5, 2
+        %11: i8x16 = load x[%5]
+        %12: i8x16 = load x[%5 + 144]
+        %13: i8x16 = load w[%10]
+        %14: i32 = dot_signed_sixteens %6, %11, %13
+        %15: i32 = dot_signed_sixteens %7, %12, %13
+        %16: i8x16 = load w[%10 + 16]
+        %17: i32 = dot_signed_sixteens %8, %11, %16
+        %18: i32 = dot_signed_sixteens %9, %12, %16
+        yield %14, %15, %17, %18
+      }
+      store y[0], %1
+      store y[1], %2
+      store y[2], %3
+      store y[3], %4
+    }";
+    let kernel = narrow(&parse_kernel(text).unwrap(), &Assumed::default());
+    let code = compile_kernel(&kernel, machine("cortex-m55").unwrap()).unwrap();
+    let Some(lines) = decode_for(ARCHITECTURE, &code.bytes) else { return eprintln!("skipped: no decoder") };
+    let end = lines.iter().rposition(|line| line.starts_with("bcc")).expect("a branch back");
+    let begin = lines.iter().position(|line| line.starts_with("vld")).expect("a load");
+    let names: Vec<&str> = lines[begin..=end].iter().map(|line| line.split([' ', '.']).next().unwrap_or_default()).collect();
+    let count = |name: &str| names.iter().filter(|found| **found == name).count();
+    assert_eq!([count("vldrb"), count("vldrw"), count("vmlava"), count("cmp"), names.len()], [2, 2, 4, 1, 10], "{lines:?}");
+}

@@ -1,0 +1,80 @@
+//! Loads, stores and moves of vector registers (Armv8.1-M, MVE).
+
+use super::access::Place;
+use super::encode::{Assembler, vector};
+use super::rows::Single;
+use crate::codegen::own::{AddressError, AssemblyError};
+
+/// Element of a vector in memory, which determines the alignment and the reach of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Element {
+    /// Bytes, at any address.
+    Byte,
+    /// Words, at a multiple of four bytes.
+    Word,
+}
+
+/// Type of a load or a store of a vector register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Vector {
+    /// The element.
+    pub element: Element,
+    /// `true` for a store.
+    pub store: bool,
+}
+
+impl Element {
+    /// Returns the bytes of an element.
+    fn bytes(self) -> i32 {
+        match self {
+            Self::Byte => 1,
+            Self::Word => 4,
+        }
+    }
+
+    /// Tests whether accesses have a displacement, or add it to their base.
+    pub fn reaches(self, displacement: i32) -> bool {
+        displacement % self.bytes() == 0 && (-127..128).contains(&(displacement / self.bytes()))
+    }
+}
+
+/// Returns the encoding of an access, without its mode.
+fn word(Vector { element, store }: Vector, register: u8, base: u8, displacement: i32) -> u32 {
+    let size = element.bytes().trailing_zeros();
+    let up = u32::from(displacement >= 0) << 23;
+    let units = displacement.unsigned_abs() / element.bytes() as u32;
+    0xEC00_1E00 | up | u32::from(!store) << 20 | u32::from(base) << 16 | vector(Single::D, register) | size << 7 | units
+}
+
+/// Writes a load or a store.
+///
+/// # Errors
+/// [`AssemblyError::Access`] if no instruction has these operands.
+pub(super) fn access_vector(moved: Vector, register: u8, place: Place, code: &mut Assembler) -> Result<(), AssemblyError> {
+    match place {
+        Place::Near(base, displacement) if moved.element.reaches(displacement) => {
+            code.word(word(moved, register, base, displacement) | 1 << 24);
+            Ok(())
+        }
+        _ => Err(AssemblyError::access(moved, place)),
+    }
+}
+
+/// Writes a load or a store that adds to its base afterwards.
+///
+/// # Errors
+/// [`AddressError::Step`] if no instruction has these operands.
+pub(super) fn step_vector(moved: Vector, register: u8, (base, by): (u8, i32), code: &mut Assembler) -> Result<(), AssemblyError> {
+    if !moved.element.reaches(by) {
+        return Err(AddressError::Step { what: format!("{moved:?}"), registers: vec![register], by }.into());
+    }
+    code.word(word(moved, register, base, by) | 1 << 21);
+    Ok(())
+}
+
+impl Assembler {
+    /// Writes VMOV from a vector register to another one: VORR with itself.
+    pub(super) fn copy_vector(&mut self, to: u8, from: u8) {
+        self.word(0xEF20_0150 | vector(Single::D, to) | vector(Single::N, from) | vector(Single::M, from));
+    }
+}
