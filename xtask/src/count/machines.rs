@@ -2,6 +2,15 @@
 
 use crate::process;
 
+/// A system of programs, in the project's folder.
+#[derive(PartialEq, Eq, Debug)]
+pub struct System {
+    /// The folder with the linker script, `program.ld`.
+    pub folder: &'static str,
+    /// Sources of start-up code and the system's calls.
+    pub sources: &'static [&'static str],
+}
+
 /// A family of CPU levels.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Machine {
@@ -13,12 +22,14 @@ pub struct Machine {
     pub compiler: &'static str,
     /// Further arguments of that compiler.
     pub flags: &'static [&'static str],
-    /// A folder of the project with the system's calls and the linker script of programs, for a compiler whose C library knows no Linux.
-    pub system: Option<&'static str>,
+    /// What programs are linked with where no C library knows the system.
+    pub system: Option<System>,
     /// Takes the section out of objects by which linkers refuse one profile of the architecture beside another.
     pub without_profile: Option<&'static str>,
-    /// The emulator of programs.
+    /// The emulator of programs, or of a board.
     pub emulator: &'static str,
+    /// Arguments by which the emulator of a board runs a program; none for an emulator of programs.
+    pub board: &'static [&'static str],
     /// Argument of the plugin's compiler.
     pub plugin: Option<&'static str>,
     /// The CPU levels, and the oldest of the emulator's processors that has each: another level's instructions stop the program there.
@@ -26,7 +37,7 @@ pub struct Machine {
 }
 
 /// All of them.
-pub static MACHINES: [Machine; 3] = [
+pub static MACHINES: [Machine; 4] = [
     Machine {
         target: Some("aarch64-linux-gnu"),
         record: "tests/counts/aarch64.txt",
@@ -35,6 +46,7 @@ pub static MACHINES: [Machine; 3] = [
         system: None,
         without_profile: None,
         emulator: "qemu-aarch64",
+        board: &[],
         plugin: None,
         levels: &[("aarch64", "cortex-a53"), ("aarch64+dotprod", "cortex-a76"), ("aarch64+i8mm", "max,sve=off,sme=off")],
     },
@@ -47,17 +59,32 @@ pub static MACHINES: [Machine; 3] = [
         system: None,
         without_profile: Some("arm-linux-gnueabihf-objcopy"),
         emulator: "qemu-arm",
+        board: &[],
         plugin: Some("-DTHUMB"),
         levels: &[("cortex-m4f", "max"), ("cortex-m3", "max"), ("cortex-m0plus", "max")],
+    },
+    // Vectors of profile M run on an emulated board alone.
+    Machine {
+        target: None,
+        record: "tests/counts/cortex-m55.txt",
+        compiler: "arm-none-eabi-gcc",
+        flags: &["-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb", "-DBOARD", "-nostdlib", "-fno-tree-loop-distribute-patterns"],
+        system: Some(System { folder: "tests/link/an547", sources: &["examples/baremetal/cortex-m/startup.S"] }),
+        without_profile: None,
+        emulator: "qemu-system-arm",
+        board: &["-M", "mps3-an547", "-semihosting", "-display", "none", "-monitor", "none", "-serial", "none", "-kernel"],
+        plugin: Some("-DTHUMB"),
+        levels: &[("cortex-m55", "cortex-m55")],
     },
     Machine {
         target: None,
         record: "tests/counts/rv32.txt",
         compiler: "riscv64-unknown-elf-gcc",
         flags: &["-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs", "-nostartfiles"],
-        system: Some("tests/link/riscv32"),
+        system: Some(System { folder: "tests/link/riscv32", sources: &["tests/link/riscv32/linux.c"] }),
         without_profile: None,
         emulator: "qemu-riscv32",
+        board: &[],
         plugin: Some("-DRISCV"),
         levels: &[("rv32imc", "rv32,f=false,d=false")],
     },

@@ -188,7 +188,7 @@ mod tests {
         let parse = |words: &[&str]| Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
         let options = parse(&["m.tflite", "--cpu", "aarch64+dotprod", "--peer", "l.so"]).expect("all is well");
         assert_eq!((options.models.len(), options.levels, options.peer.is_some()), (1, vec!["aarch64+dotprod"], true));
-        assert_eq!(parse(&[]).expect("all is well").levels.len(), 7);
+        assert_eq!(parse(&[]).expect("all is well").levels.len(), 8);
         for wrong in [&["--cpu", "x86-64-v3"][..], &["--cpu"], &["--fast"]] {
             assert!(parse(wrong).is_err(), "{wrong:?}");
         }

@@ -58,6 +58,7 @@ static enum class class_of(uint32_t word)
   }
   if ((top & 0xfe40) == 0xe800 || (top & 0xfe40) == 0xe840 || (top & 0xfe00) == 0xf800 || (top & 0xfe20) == 0xec00 || (top & 0xff20) == 0xed00)
     return top & 0x10 ? LOAD : STORE;
+  if ((top & 0xfff1) == 0xeef0 && (bits & 0x0f51) == 0x0f00) return DOT; /* vmladava */
   if (((top & 0xfff0) == 0xfb10 || (top & 0xfff0) == 0xfb20) && (bits & 0xf000) != 0xf000) return DOT; /* smla, smlad */
   if (((top & 0xfff0) == 0xfb00 || (top & 0xfff0) == 0xfb50) && (bits & 0xf000) != 0xf000) return FMLA; /* mla, smmla */
   if ((top & 0xffb0) == 0xeea0) return FMLA; /* vfma */

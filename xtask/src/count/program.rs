@@ -1,6 +1,6 @@
 //! Programs for machines, and the emulators that count what they execute.
 
-use super::machines::{MACHINES, Machine};
+use super::machines::{MACHINES, Machine, System};
 use super::table::Counts;
 use crate::process::{output, root, shown, target};
 use std::ffi::OsStr;
@@ -56,8 +56,10 @@ impl Counter {
         let text = call(&read(file("net.h"))?).ok_or("extents that are known only when the program runs")?;
         std::fs::write(file("call.c"), text).map_err(|error| format!("call.c: {error}"))?;
         let mut command = Command::new(machine.compiler);
-        command.args(machine.flags).args(machine.system.iter().flat_map(|folder| system(folder)));
+        command.args(machine.flags).args(machine.system.iter().flat_map(system));
         command.args(["-std=c11", "-O1", "-static", "-I"]).arg(source("")).args([file("call.c"), file("net.o")]);
+        // A program without a C library has what the compiler itself calls.
+        command.args((!machine.board.is_empty()).then_some("-lgcc"));
         output(command.arg("-o").arg(file("call")))?;
         Ok(file("call"))
     }
@@ -69,7 +71,7 @@ impl Counter {
     /// When it ends with an error, or without having come to two marks.
     pub fn run(&self, (machine, processor): (&Machine, &str), arguments: &[&OsStr]) -> Result<Counts, String> {
         let mut command = Command::new(machine.emulator);
-        command.args(["-cpu", processor, "-plugin"]).arg(plugin(&self.folder, machine)).args(arguments);
+        command.args(["-cpu", processor, "-plugin"]).arg(plugin(&self.folder, machine)).args(machine.board).args(arguments);
         let ended = command.output().map_err(|error| format!("cannot run `{}`: {error}", shown(&command)))?;
         let said = String::from_utf8_lossy(&ended.stderr);
         if !ended.status.success() {
@@ -92,10 +94,11 @@ fn plugin(folder: &Path, machine: &Machine) -> PathBuf {
     folder.join(format!("{}.so", machine.emulator))
 }
 
-/// Arguments of a compiler that take the system's calls and the linker script of a folder of the project.
-fn system(folder: &str) -> [String; 3] {
-    let folder = root().join(folder).display().to_string();
-    [format!("-I{folder}"), format!("-T{folder}/program.ld"), format!("{folder}/linux.c")]
+/// Arguments of a compiler that link a program with a system.
+fn system(system: &System) -> Vec<String> {
+    let folder = root().join(system.folder).display().to_string();
+    let sources = system.sources.iter().map(|source| root().join(source).display().to_string());
+    [format!("-I{folder}"), format!("-T{folder}/program.ld")].into_iter().chain(sources).collect()
 }
 
 /// A file beside this one.
