@@ -66,6 +66,11 @@ fn firmware_on_two_cores() {
 }
 
 #[test]
+fn firmware_with_vectors_and_interrupts() {
+    example("firmware-vectors");
+}
+
+#[test]
 fn a_wake_word_in_8_kb_of_ram() {
     example("firmware-wake-word");
 }
@@ -107,6 +112,6 @@ fn every_example_has_a_test() {
     let cores = ["m0", "m3", "m4f", "m7", "m33", "m55"].map(|core| format!("cortex-{core}"));
     let others = ["aarch64", "riscv64", "rv32imc", "rv32imafc"].map(String::from);
     let boards: Vec<String> = others.iter().chain(&cores).map(|board| format!("baremetal-{board}")).collect();
-    let others = ["firmware-two-cores", "firmware-wake-word", "firmware-pico2", "firmware-pico2-riscv", "baremetal-rv64gcv"].map(String::from);
+    let others = ["firmware-two-cores", "firmware-wake-word", "firmware-vectors", "firmware-pico2", "firmware-pico2-riscv", "baremetal-rv64gcv"].map(String::from);
     assert_eq!(names, [&["c", "decoder", "cmake", "cargo"].map(String::from)[..], &boards, &others].concat());
 }

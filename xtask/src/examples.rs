@@ -28,6 +28,7 @@ const EXAMPLES: &[Example] = &[
     Example { name: "baremetal-cortex-m55", run: |modelc, build| make("baremetal", &["MACHINE=cortex-m55"], modelc, build) },
     Example { name: "firmware-two-cores", run: |modelc, build| make("firmware", &["EXAMPLE=two-cores"], modelc, build) },
     Example { name: "firmware-wake-word", run: |modelc, build| make("firmware", &["EXAMPLE=wake-word"], modelc, build) },
+    Example { name: "firmware-vectors", run: |modelc, build| make("firmware", &["EXAMPLE=vectors"], modelc, build) },
     Example { name: "firmware-pico2", run: |modelc, build| make("firmware", &["EXAMPLE=pico2"], modelc, build) },
     Example { name: "firmware-pico2-riscv", run: |modelc, build| make("firmware", &["EXAMPLE=pico2-riscv"], modelc, build) },
     Example { name: "baremetal-rv64gcv", run: |modelc, build| make("baremetal", &["MACHINE=riscv64", "LEVEL=rv64gcv"], modelc, build) },
