@@ -137,6 +137,8 @@ pub struct Machine {
     pub by_element: bool,
     /// `true` if one instruction shifts each 32-bit lane by a separate count.
     pub shifts_by_lane: bool,
+    /// `true` if one instruction computes a doubling high product, and another one shifts each lane by a separate count and rounds.
+    pub doubling_products: bool,
     /// `true` if one instruction shifts a word right and saturates it.
     pub clamps: bool,
     /// `true` if separating the even and odd bytes of a vector costs less than a second sum for each output.
@@ -244,6 +246,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         sums_in_place: false,
         by_element: false,
         shifts_by_lane: false,
+        doubling_products: false,
         clamps: false,
         splits_bytes: false,
         scales_floats: false,
@@ -280,6 +283,7 @@ const X86_64_V3: Machine = Machine {
     sums_in_place: true,
     by_element: false,
     shifts_by_lane: true,
+    doubling_products: false,
     clamps: false,
     splits_bytes: true,
     scales_floats: false,
@@ -304,6 +308,7 @@ const AARCH64: Machine = Machine {
     sums_in_place: true,
     by_element: true,
     shifts_by_lane: true,
+    doubling_products: true,
     ..cranelift(Isa::Aarch64, "aarch64")
 };
 

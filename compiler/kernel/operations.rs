@@ -56,6 +56,9 @@ pub enum BinaryOp {
     /// a · 2ᵇ of binary32, rounded once. b is an integer of at most 1000 in magnitude, or NaN; other results are unspecified. It is only for machines
     /// on which it is one instruction.
     FloatScale,
+    /// a · 2ᵇ of i32, rounded to the nearest integer, ties up. b is from −31 to 0; other results are unspecified. It is only for machines on which
+    /// it is one instruction.
+    ShiftNearest,
     /// Signed sum that is known to fit (else unspecified).
     SignedAddInRange,
     /// Signed sum that saturates (i8, i16).

@@ -224,7 +224,9 @@ fn scaled_products_of_bytes_match_on_every_machine() {
             let is_fitted = machine.requantize == modelc::machine::Requantize::Fitted;
             let is_of_products = machine.requantize == modelc::machine::Requantize::Products;
             assert!(!is_of_products || !text.contains("f32"), "{what}:\n{text}");
-            assert!(!is_fitted || !text.lines().any(|line| line.contains(": i32x") && line.contains("= mul ")), "{what}:\n{text}");
+            // The steps of the rule take products of integers where they are shorter.
+            let of_floats = is_fitted && !machine.doubling_products;
+            assert!(!of_floats || !text.lines().any(|line| line.contains(": i32x") && line.contains("= mul ")), "{what}:\n{text}");
         }
     }
 }

@@ -24,6 +24,7 @@ fn simple(op: BinaryOp, lane: Lane) -> Option<&'static Row> {
         (Or, _) => &rows::ORR,
         (Xor, _) => &rows::EOR,
         (ShiftLeft, _) => &rows::USHL,
+        (ShiftNearest, _) => &rows::SRSHL,
         (SignedMin, _) => &rows::SMIN,
         (SignedMax, _) => &rows::SMAX,
         (UnsignedMin, _) => &rows::UMIN,
@@ -71,6 +72,9 @@ impl Lowering<'_> {
         }
         if let Some(&mask) = self.set.subtracted_masks.get(&b) {
             return self.subtract_mask(a, mask);
+        }
+        if let Some(&count) = self.constants.get(&b).filter(|_| op == BinaryOp::ShiftNearest) {
+            return self.shift_to_nearest(a, -i64::from(count as u32 as i32));
         }
         let (x, y) = (self.vector(a)?, self.vector(b)?);
         let limit = self.constants.get(&b).is_some_and(|&bits| is_plain_limit(ty.lane, bits));
@@ -210,6 +214,7 @@ impl Lowering<'_> {
         let size = a.size();
         let row = match op {
             BinaryOp::ShiftLeft => return self.map(a, |l, x| l.shift_left(size, x, count)),
+            BinaryOp::ShiftRightSigned if count + 1 == size.bits() => return self.map(a, |l, x| l.signs(size, x)),
             BinaryOp::ShiftRightSigned => &rows::SSHR,
             _ => &rows::USHR,
         };

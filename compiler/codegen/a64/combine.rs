@@ -1,6 +1,7 @@
 //! Two operations in one instruction. The first operation is noted with its result register; the instruction that uses the register then includes it.
 
 use super::held::{Made, Vector};
+use super::inst::Arg;
 use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
 use regalloc2::VReg;
@@ -52,6 +53,8 @@ impl Lowering<'_> {
             (Some(Made::EverySecond { of, odd: false }), Some(Made::EverySecond { of: others, odd: true })) if of == others => {
                 self.two(&rows::ADDP, size, of[0], of[1])
             }
+            (_, Some(Made::Signs { of })) => self.add_signs(size, x, of),
+            (Some(Made::Signs { of }), _) => self.add_signs(size, y, of),
             (_, Some(Made::Widened { from, upper })) => self.add_half(size, x, from, upper),
             (Some(Made::Widened { from, upper }), _) => self.add_half(size, y, from, upper),
             _ => self.two(&rows::ADD, size, x, y),
@@ -66,6 +69,17 @@ impl Lowering<'_> {
             }
             _ => self.one_with(&rows::SHL, size, x, count.into()),
         }
+    }
+
+    /// Shifts the sign of lanes to all their bits.
+    pub fn signs(&mut self, size: Size, x: VReg) -> VReg {
+        let signs = self.one_with(&rows::SSHR, size, x, i64::from(size.bits()) - 1);
+        self.set.made.insert((signs, size), Made::Signs { of: x });
+        signs
+    }
+
+    fn add_signs(&mut self, size: Size, sum: VReg, of: VReg) -> VReg {
+        self.row(&rows::SSRA, size, &[Arg::Tied(sum), Arg::Use(of), Arg::Number(i64::from(size.bits()) - 1)])
     }
 
     fn add_product(&mut self, size: Size, sum: VReg, [a, b]: [VReg; 2], upper: bool) -> VReg {

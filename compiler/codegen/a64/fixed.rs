@@ -55,6 +55,12 @@ impl Lowering<'_> {
         })))
     }
 
+    /// Divides by 2 to the power of `count` and rounds to nearest, ties up.
+    pub fn shift_to_nearest(&mut self, a: Value, count: i64) -> Result<Held, CodegenError> {
+        let a = self.vector(a)?;
+        Ok(Held::Vector(if count == 0 { a } else { self.map(&a, |l, x| l.one_with(&rows::SRSHR, Size::S, x, count)) }))
+    }
+
     /// Subtracts 1 from x where the sign of another register is set; the smallest number stays.
     fn lowered(&mut self, x: VReg, sign: VReg) -> VReg {
         if self.set.doubled.contains(&x) {

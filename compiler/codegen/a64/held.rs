@@ -17,6 +17,8 @@ pub(super) enum Made {
     Extended { from: VReg, upper: bool },
     /// Products of the sign-extended lanes of half registers.
     Product { factors: [VReg; 2], upper: bool },
+    /// The signs of a register's lanes: −1 or 0.
+    Signs { of: VReg },
     /// The even or the odd lanes of two concatenated registers.
     EverySecond { of: [VReg; 2], odd: bool },
 }

@@ -57,6 +57,7 @@ impl Lowering<'_> {
             | BinaryOp::FloatMinIgnore
             | BinaryOp::FloatMaxIgnore => self.float_extreme(op, a, b),
             BinaryOp::FloatScale => return self.unsupported("a product with a power of two"),
+            BinaryOp::ShiftNearest => return self.unsupported("a shift that rounds"),
             BinaryOp::SignedAddSaturating | BinaryOp::SignedSubSaturating => self.saturating(op, a, b),
         })
     }

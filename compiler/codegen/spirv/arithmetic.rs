@@ -20,6 +20,7 @@ impl Lowering<'_> {
         Ok(match (ty.lane, op) {
             (Lane::Mask, _) => self.on_both(a, b, |l, a, b| l.of_masks(op, register, a, b)),
             (Lane::F32, BinaryOp::FloatScale) => return Err(self.unsupported("a product with a power of two")),
+            (_, BinaryOp::ShiftNearest) => return Err(self.unsupported("a shift that rounds")),
             (Lane::F32, _) => self.on_both(a, b, |l, a, b| l.of_floats(op, register, a, b)),
             (lane, BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned) => {
                 self.on_both(a, b, |l, a, b| l.shift(op, lane, register, a, b))

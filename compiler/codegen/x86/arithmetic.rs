@@ -149,6 +149,7 @@ impl Lowering<'_> {
                 self.implode(&lanes, a.bytes)
             }
             BinaryOp::FloatScale => return self.unsupported("a product with a power of two"),
+            BinaryOp::ShiftNearest => return self.unsupported("a shift that rounds"),
             _ if lane.is_float() => self.float_extreme(op, lane, a, b),
             _ => return self.bug(format_args!("{op:?} of {lane:?}")),
         })

@@ -51,6 +51,8 @@ fn integer(op: BinaryOp, lane: Lane, (a, b): (i64, i64), (x, y): (u64, u64)) -> 
         BinaryOp::ShiftLeft => i128::from(x) << y,
         BinaryOp::ShiftRightSigned => (a >> y).into(),
         BinaryOp::ShiftRightUnsigned => (x >> y).into(),
+        BinaryOp::ShiftNearest if b == 0 => a.into(),
+        BinaryOp::ShiftNearest => ((i128::from(a) >> (-b - 1).clamp(0, 31)) + 1) >> 1,
         BinaryOp::SignedMin => a.min(b).into(),
         BinaryOp::SignedMax => a.max(b).into(),
         BinaryOp::UnsignedMin => x.min(y).into(),

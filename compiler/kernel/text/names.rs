@@ -57,7 +57,7 @@ pub(super) const KINDS: [BufferKind; 5] =
 pub(super) const BOUNDS: [Bounds; 2] = [Bounds::Proven, Bounds::Clamp];
 
 /// All operations on two values.
-pub(super) const BINARY: [BinaryOp; 28] = {
+pub(super) const BINARY: [BinaryOp; 29] = {
     use BinaryOp::*;
     [
         Add,
@@ -85,6 +85,7 @@ pub(super) const BINARY: [BinaryOp; 28] = {
         FloatMinIgnore,
         FloatMaxIgnore,
         FloatScale,
+        ShiftNearest,
         SignedAddInRange,
         SignedAddSaturating,
         SignedSubSaturating,

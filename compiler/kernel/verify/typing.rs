@@ -222,6 +222,7 @@ fn takes_binary(op: BinaryOp, lane: Lane) -> bool {
         | BinaryOp::FloatMinIgnore
         | BinaryOp::FloatMaxIgnore => lane.is_float(),
         BinaryOp::FloatScale => lane == Lane::F32,
+        BinaryOp::ShiftNearest => lane == Lane::I32,
         BinaryOp::SignedAddInRange
         | BinaryOp::SignedDiv
         | BinaryOp::UnsignedDiv

@@ -105,6 +105,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         of_channels: nodes_of_channels(&epilogue.expression, &of_channels),
         old: &epilogue.expression,
         requantize: cx.machine.requantize,
+        steps: cx.machine.doubling_products,
         accumulator: accumulator
             .and_then(|accumulator| Some((epilogue.operands.iter().position(|&v| v == accumulator.value)?, accumulator))),
         toward_zero,
@@ -215,6 +216,8 @@ struct Rewriter<'a> {
     tables: Vec<Vec<i32>>,
     /// The machine's way to scale sums.
     requantize: Requantize,
+    /// See [`Problem::steps`].
+    steps: bool,
     /// Number of the input that is the accumulator, and the accumulator.
     accumulator: Option<(usize, Accumulator<'a>)>,
     /// `true` if the kernel may round floats towards zero.
@@ -413,6 +416,7 @@ impl<'a> Rewriter<'a> {
             toward_zero: self.toward_zero,
             narrows: self.narrows_to_bytes(node),
             integers: self.of_integers(),
+            steps: self.steps,
         }
     }
 

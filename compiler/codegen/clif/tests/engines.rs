@@ -30,7 +30,7 @@ pub(super) fn check(cases: &[Case]) {
         }
     }
     for machine in MACHINES.iter().filter(|m| m.isa() != Some(Isa::Aarch64)) {
-        let only_long = |c: &Case| c.long_vectors || c.counts_lanes() || c.scales_floats() || c.multiplies_squares();
+        let only_long = |c: &Case| c.is_of_some();
         let cases: Vec<&Case> = cases.iter().filter(|c| (machine.fma || !c.fma) && !only_long(c)).collect();
         let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
         let codes: Vec<Code> = cases.iter().map(|c| compile_kernel(&c.kernel, &*isa, machine).unwrap()).collect();
@@ -49,7 +49,7 @@ fn check_words(cases: &[Case]) {
     let levels = ["cortex-m4f", "cortex-m3", "cortex-m0plus", "rv32imc", "rv32imafc"];
     for machine in MICROCONTROLLERS.iter().filter(|machine| levels.contains(&machine.level)) {
         let compile = if machine.isa() == Some(Isa::Thumb) { thumb::compile_kernel } else { rv32::compile_kernel };
-        let only_long = |c: &Case| c.long_vectors || c.counts_lanes() || c.scales_floats() || c.multiplies_squares();
+        let only_long = |c: &Case| c.is_of_some();
         let cases = cases.iter().filter(|c| !only_long(c) && !c.reaches_far());
         let (mut runs, mut codes) = (vec![], vec![]);
         for case in cases {

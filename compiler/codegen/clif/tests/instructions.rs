@@ -394,7 +394,17 @@ fn fixed_point() {
     cases.push(lane_wise("RoundingDivideByPowerOfTwo".into(), &inputs, (lane, wanted), |b, v| {
         b.rounding_divide_by_power_of_two(v[0], v[1])
     }));
+    let counts: Vec<u64> = b.iter().map(|b| u64::from(-((b & 31) as i32) as u32)).collect();
+    let nearest = |a: u64, b: u64| u64::from(reference::shift_to_nearest(a as i32, -(b as i32) as u32) as u32);
+    let (wanted, inputs) = (pairs(&a, &counts, nearest), [(lane, a.clone()), (lane, counts)]);
+    cases.push(lane_wise("ShiftNearest".into(), &inputs, (lane, wanted), |b, v| b.binary(BinaryOp::ShiftNearest, v[0], v[1])));
     for n in [0, 1, 2, 7, 30, 31] {
+        let wanted = a.iter().map(|&a| nearest(a, u64::from(-(n as i32) as u32))).collect();
+        cases.push(lane_wise(format!("ShiftNearest_{n}"), &[(lane, a.clone())], (lane, wanted), |b, v| {
+            let ty = b.ty(v[0]);
+            let count = b.int(ty, -i64::from(n));
+            b.binary(BinaryOp::ShiftNearest, v[0], count)
+        }));
         let wanted = a.iter().map(|&a| u64::from(reference::rounding_divide(a as i32, n) as u32)).collect();
         cases.push(lane_wise(format!("RoundingDivideByPowerOfTwo_{n}"), &[(lane, a.clone())], (lane, wanted), |b, v| {
             let ty = b.ty(v[0]);

@@ -45,9 +45,9 @@ impl Case {
         self.kernel.statements().any(|statement| matches!(statement.inst, Inst::FirstLanes { .. }))
     }
 
-    /// Tests whether the kernel multiplies by powers of two, which not all machines support.
-    fn scales_floats(&self) -> bool {
-        self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Binary { op: BinaryOp::FloatScale, .. }))
+    /// Tests whether the kernel multiplies by powers of two, or shifts to the nearest integer, which not all machines support.
+    fn scales(&self, by: BinaryOp) -> bool {
+        self.kernel.statements().any(|statement| matches!(statement.inst, Inst::Binary { op, .. } if op == by))
     }
 
     /// Tests whether the kernel has products in squares or sixteens, which not all machines support.
@@ -72,11 +72,18 @@ impl Case {
         self.kernel.statements().any(|statement| is_missing(&statement.inst))
     }
 
+    /// Tests whether only some machines with vectors have the kernel's vectors and instructions.
+    fn is_of_some(&self) -> bool {
+        let scales = [BinaryOp::FloatScale, BinaryOp::ShiftNearest].into_iter().any(|op| self.scales(op));
+        self.long_vectors || self.counts_lanes() || scales || self.multiplies_squares()
+    }
+
     /// Tests whether a back end of our own supports the case on a machine.
     fn is_for(&self, machine: &Machine) -> bool {
         (machine.byte_squares || !self.multiplies_squares())
             && (machine.masked_lanes > 0 || !self.counts_lanes())
-            && (machine.scales_floats || !self.scales_floats())
+            && (machine.scales_floats || !self.scales(BinaryOp::FloatScale))
+            && (machine.doubling_products || !self.scales(BinaryOp::ShiftNearest))
     }
 
     /// Checks the status and the buffers after the call; all NaNs are equal.

@@ -179,6 +179,11 @@ pub(super) fn rounding_divide(a: i32, n: u32) -> i32 {
     (magnitude * i64::from(a.signum())) as i32
 }
 
+/// Divides by 2ⁿ, ties up.
+pub(super) fn shift_to_nearest(a: i32, n: u32) -> i32 {
+    (f64::from(a) / f64::from(2u32.pow(n)) + 0.5).floor() as i32
+}
+
 /// Returns the number that the bits of a binary16 encode.
 fn half_value(bits: u64) -> f64 {
     let (exponent, fraction) = ((bits >> 10 & 31) as i32, (bits & 1023) as f64);

@@ -11,6 +11,8 @@
 //!   conversion is needed. The offset places the thresholds, and takes no instruction if sums can begin with it. This sequence is for results that
 //!   are narrowed to bytes at once, by instructions that take the low halves of lanes. A rule that is one product in binary32 needs no search: the
 //!   product is rounded, then the sum.
+//! - The steps of the rule, on machines on which each is one instruction: a doubling high product, and a shift that rounds ties up. Between them, 1
+//!   is subtracted from negative products, unless all of these give the least result.
 //! - `trunc(sum · scale + c)` in binary32. c is chosen by the bounds, and has the sum's sign if negative results matter. One more rounding, of the
 //!   24-bit sum, is the reason why it suits multipliers above about 2⁻⁹.
 //! - The same expression, rounded towards zero, which truncation does anyway. All 24 bits of the scale count, so it suits multipliers above about

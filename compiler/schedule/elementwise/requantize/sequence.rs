@@ -11,6 +11,11 @@ pub enum Requantizer {
     /// Low 16 bits of `product + c`, with a last place of one. The sum is rounded to binary32, and so is its product with the scale. Scales have type
     /// binary32, and c is [`ONES`].
     RoundedProduct,
+    /// Steps of TFLite's double rounding: a doubling high product with the multiplier, then a rounding shift. The second table has negative counts.
+    Steps {
+        /// `true` if negative results matter. Ties of these are rounded away from zero.
+        signed: bool,
+    },
     /// `trunc(sum · scale + c)`. Scale and c are bits of binary32. If `signed`, c has the sign of the sum.
     Float {
         /// `true` if negative results matter.
@@ -94,7 +99,7 @@ impl Requantizer {
             Self::Rounded | Self::RoundedProduct => Some(Precision::Nearest),
             Self::Float { precision, .. } | Self::SumOfTwo { precision } => Some(precision),
             Self::ProductOfTwo(of) => Some(of.precision()),
-            Self::HighProduct { .. } | Self::LowProduct { .. } | Self::HighSigned { .. } | Self::IntegersOfTwo => None,
+            Self::Steps { .. } | Self::HighProduct { .. } | Self::LowProduct { .. } | Self::HighSigned { .. } | Self::IntegersOfTwo => None,
         }
     }
 
@@ -109,7 +114,7 @@ impl Requantizer {
             Self::LowProduct { shift } | Self::HighSigned { shift } if number.abs() <= ROOM_ADDED => {
                 i32::try_from(i64::from(constant) + (number << shift)).ok()
             }
-            Self::LowProduct { .. } | Self::HighSigned { .. } => None,
+            Self::LowProduct { .. } | Self::HighSigned { .. } | Self::Steps { .. } => None,
             Self::Float { .. } | Self::SumOfTwo { .. } | Self::IntegersOfTwo | Self::RoundedProduct | Self::ProductOfTwo(_) => None,
         }
     }
@@ -127,6 +132,14 @@ impl Requantizer {
                 let ones = b.float(ty, ONES.into());
                 let rounded = b.add(product, ones);
                 low_halves(b, rounded)
+            }
+            Self::Steps { signed } => {
+                let mut product = b.saturating_rounding_doubling_high_mul(sum, operands[1], true);
+                if signed {
+                    let signs = b.shift(BinaryOp::ShiftRightSigned, product, 31);
+                    product = b.add(product, signs);
+                }
+                b.binary(BinaryOp::ShiftNearest, product, operands[2])
             }
             Self::Float { signed, precision } => {
                 scaled(b, sum, &operands[1..], (signed, precision), |b| b.convert(ConvertOp::SignedToFloat, sum, Lane::F32))

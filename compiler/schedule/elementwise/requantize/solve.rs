@@ -7,6 +7,7 @@ use super::rounded::rounded_channel;
 use super::sequence::{Precision, Requantizer};
 use super::signed::Form;
 use super::stairs::{Channel, Problem, Rule, Scale, Stairs};
+use crate::ir::RequantizeRule;
 use crate::parallel::Memo;
 use std::sync::Arc;
 
@@ -44,10 +45,11 @@ impl Solved {
 fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     let (low, high) = problem.results;
     let fits = |scale: &Scale| (scale.multiplier == 0 || (1 << 29..1 << 31).contains(&scale.multiplier)) && scale.shift <= MOST_SHIFT;
+    let steps = steps(problem, scales);
     if high <= low || high - low > MOST_RESULTS || low.abs().max(high.abs()) > MOST_RESULTS || !scales.iter().all(fits) {
-        return None;
+        return steps;
     }
-    let stairs: Vec<Stairs> = scales.iter().map(|scale| Stairs::new(problem, *scale)).collect::<Option<_>>()?;
+    let Some(stairs) = scales.iter().map(|scale| Stairs::new(problem, *scale)).collect::<Option<Vec<Stairs>>>() else { return steps };
     if problem.integers {
         return Form::of(&stairs).into_iter().find_map(|form| of_integers(form, &stairs));
     }
@@ -61,7 +63,7 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     let rounded = problem.narrows.then_some(Requantizer::Rounded);
     // Floats are not tried for a rule of binary32, whose own sequence is as short.
     let floats = [float(Precision::Nearest)].into_iter().chain(toward_zero).filter(|_| problem.rule != Rule::Binary32);
-    rounded.into_iter().chain(floats).chain(products).find_map(|requantizer| {
+    let search = |requantizer| {
         let channels: Vec<Channel> = match requantizer {
             Requantizer::Rounded => stairs.iter().map(rounded_channel).collect(),
             Requantizer::Float { precision, .. } => {
@@ -72,10 +74,22 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
             Requantizer::HighProduct { signed } => stairs.iter().map(|stairs| product_channel(stairs, signed)).collect(),
             // Three sequences are of two integers, and one is only the rule itself.
             Requantizer::SumOfTwo { .. } | Requantizer::IntegersOfTwo | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => None,
-            Requantizer::LowProduct { .. } | Requantizer::HighSigned { .. } => None,
+            Requantizer::LowProduct { .. } | Requantizer::HighSigned { .. } | Requantizer::Steps { .. } => None,
         }?;
         Some(Solution::of(requantizer, &channels))
-    })
+    };
+    rounded.and_then(search).or(steps).or_else(|| floats.chain(products).find_map(search))
+}
+
+/// Returns the rule's own steps, if the machine has them. Ties of negative results are moved by one, which a channel without a division must not be.
+fn steps(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
+    let signed = problem.results.0 < 0;
+    let fits = |scale: &Scale| (0..1 << 31).contains(&scale.multiplier) && (u32::from(signed)..=MOST_SHIFT).contains(&scale.shift);
+    if !problem.steps || problem.rule != Rule::FixedPoint(RequantizeRule::TfliteDouble) || !scales.iter().all(fits) {
+        return None;
+    }
+    let channel = |scale: &Scale| Channel { numbers: vec![scale.multiplier as i32, -(scale.shift as i32)], offset: 0 };
+    Some(Solution::of(Requantizer::Steps { signed }, &scales.iter().map(channel).collect::<Vec<_>>()))
 }
 
 /// Returns a sequence of signed integers, if all channels have parameters.
@@ -96,8 +110,7 @@ impl Solution {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::RequantizeRule;
-    use crate::ir::scalar::integer::requantize;
+    use crate::ir::scalar::integer::{requantize, saturating_rounding_doubling_high_mul};
     use crate::kernel::interpret::fma_toward_zero;
     use crate::schedule::elementwise::requantize::stairs::Floats;
 
@@ -113,6 +126,14 @@ mod tests {
                 let whole = i64::from(bits as i32) - i64::from(crate::schedule::elementwise::requantize::numbers::ONES.to_bits());
                 assert_eq!(whole, i64::from(bits as i16), "results have 16 bits");
                 whole
+            }
+            Requantizer::Steps { signed } => {
+                let product = i64::from(saturating_rounding_doubling_high_mul(sum as i32, number(0)));
+                let product = if signed && product < 0 { product - 1 } else { product };
+                match -number(1) {
+                    0 => product,
+                    count => (product + (1 << (count - 1))) >> count,
+                }
             }
             Requantizer::Float { signed, precision } => {
                 let numbers: Vec<f32> = (0..solution.tables.len()).map(|table| f32::from_bits(number(table) as u32)).collect();
@@ -157,7 +178,7 @@ mod tests {
     #[test]
     fn solutions_give_the_results_of_the_rule() {
         let mut numbers = Numbers(1);
-        let mut used = [0; 7];
+        let mut used = [0; 8];
         for case in 0..3200 {
             let integers = case >= 1600;
             let rule = if case % 4 == 3 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
@@ -181,8 +202,8 @@ mod tests {
             // Products of integers fit double rounding only for results of one sign.
             let one_sign = integers && rule == RequantizeRule::TfliteDouble;
             let low = if one_sign { 0 } else { -(numbers.below(256) as i64) };
-            let (toward_zero, narrows) = (case % 2 == 0, case % 8 < 2);
-            let problem = Problem { rule: Rule::FixedPoint(rule), results: (low, low + 255), toward_zero, narrows, integers };
+            let (toward_zero, narrows, steps) = (case % 2 == 0, case % 8 < 2, case % 16 == 5);
+            let problem = Problem { rule: Rule::FixedPoint(rule), results: (low, low + 255), toward_zero, narrows, integers, steps };
             let Some(solution) = solve(&problem, &scales) else { continue };
             used[match solution.requantizer {
                 Requantizer::Float { precision: Precision::Nearest, .. } => 0,
@@ -192,6 +213,7 @@ mod tests {
                 Requantizer::Rounded => 4,
                 Requantizer::LowProduct { .. } => 5,
                 Requantizer::HighSigned { .. } => 6,
+                Requantizer::Steps { .. } => 7,
                 Requantizer::SumOfTwo { .. } | Requantizer::IntegersOfTwo | Requantizer::ProductOfTwo(_) | Requantizer::RoundedProduct => {
                     unreachable!("no solution of a search")
                 }
@@ -213,7 +235,7 @@ mod tests {
         }
         // Nearly all cases have a solution, and every sequence is used. Products of integers do not fit factors from one half on.
         assert!(used.iter().all(|&n| n > 10), "{used:?}");
-        assert!(used[..5].iter().sum::<i32>() > 1500 && used[5..].iter().sum::<i32>() > 1000, "{used:?}");
+        assert!(used[..5].iter().sum::<i32>() > 1400 && used[5..7].iter().sum::<i32>() > 1000 && used[7] > 50, "{used:?}");
     }
 
     #[test]
@@ -228,7 +250,7 @@ mod tests {
             let low = [0, -128, -255][case % 3];
             let (results, toward_zero, narrows) = ((low, low + 255), case % 2 == 0, case % 4 > 1);
             for integers in [false, true] {
-                let problem = Problem { rule: Rule::Binary64, results, toward_zero, narrows, integers };
+                let problem = Problem { rule: Rule::Binary64, results, toward_zero, narrows, integers, steps: true };
                 let Some(solution) = solve(&problem, &[scale]) else { continue };
                 solved[usize::from(integers)] += 1;
                 for sum in scale.sums.0..=scale.sums.1 {
@@ -255,7 +277,7 @@ mod tests {
             let floats = [factor / outer, added, outer];
             let scale = Scale::of_floats(floats, (-50_000, 50_000)).unwrap();
             let low = [0, -128, -255][case % 3];
-            let problem = Problem { rule: Rule::Binary32, results: (low, low + 255), toward_zero: true, narrows: true, integers: false };
+            let problem = Problem { rule: Rule::Binary32, results: (low, low + 255), toward_zero: true, narrows: true, integers: false, steps: false };
             let products = solve(&Problem { integers: true, ..problem }, &[scale]);
             of_integers += usize::from(products.is_some());
             let rounded = solve(&problem, &[scale]);
@@ -276,11 +298,17 @@ mod tests {
     fn what_cannot_be_proven_has_no_solution() {
         let scale = Scale { multiplier: 1 << 30, shift: 4, sums: (-1000, 1000), floats: Floats::default() };
         let rule = Rule::FixedPoint(RequantizeRule::TfliteDouble);
-        let problem = Problem { rule, results: (-128, 127), toward_zero: true, narrows: true, integers: false };
+        let problem = Problem { rule, results: (-128, 127), toward_zero: true, narrows: true, integers: false, steps: false };
         assert!(solve(&problem, &[scale]).is_some());
         let products = Problem { integers: true, ..problem };
         assert!(solve(&products, &[Scale { multiplier: 1_326_970_308, ..scale }]).is_none(), "two signs, rounded twice");
         assert!(solve(&Problem { results: (0, 127), ..products }, &[scale]).is_some());
+        let steps = |shift, low| {
+            let problem = Problem { results: (low, 40_000), steps: true, ..problem };
+            solve(&problem, &[Scale { shift, ..scale }]).map(|solution| solution.requantizer)
+        };
+        assert_eq!([steps(4, -40_000), steps(0, -40_000)], [Some(Requantizer::Steps { signed: true }), None], "no tie without a division");
+        assert_eq!(steps(0, 0), Some(Requantizer::Steps { signed: false }));
         assert!(solve(&Problem { results: (-40_000, 40_000), ..problem }, &[scale]).is_none());
         assert!(solve(&problem, &[Scale { sums: (i32::MIN.into(), 1000), ..scale }]).is_none());
         assert!(solve(&problem, &[Scale { multiplier: -1, ..scale }]).is_none());

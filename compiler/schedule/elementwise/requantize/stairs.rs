@@ -89,6 +89,8 @@ pub struct Problem {
     pub narrows: bool,
     /// `true` if the machine scales only by products of integers.
     pub integers: bool,
+    /// `true` if the steps of a rule with two roundings take one instruction each.
+    pub steps: bool,
 }
 
 /// Results of a rule for the sums of a channel.

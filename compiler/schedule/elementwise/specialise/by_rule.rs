@@ -1,7 +1,7 @@
 //! Requantization by constants on machines without lane-wise shifts or suitable floats: the rule's own steps, with as few operations as the
-//! constants allow.
+//! constants allow. Machines that have the steps as instructions take them where no shorter sequence fits.
 //!
-//! `requant.tflite_double` divides by 2ⁿ, with a different n in each channel, which needs lane-wise shifts. With N the largest n, `(t + h − s) >> n`
+//! On other machines, `requant.tflite_double` divides by 2ⁿ, with a different n in each channel, which needs lane-wise shifts. With N the largest n, `(t + h − s) >> n`
 //! equals `((t + h − s) · 2^(N−n)) >> N` if the product fits 32 bits. The accumulator's range, known from the weights, proves that it fits. Then a
 //! multiplication by a table and one uniform shift replace the lane-wise shifts.
 
@@ -49,7 +49,7 @@ impl Rewriter<'_> {
         if largest == 0 {
             return Some(product);
         }
-        if !fits {
+        if !fits || self.steps {
             let exponents: Vec<i32> = right.iter().map(|&r| r as i32).collect();
             let exponent = self.table(&exponents);
             return Some(self.op(ScalarOp::RoundingDivideByPowerOfTwo, &[product, exponent]));
