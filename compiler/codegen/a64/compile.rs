@@ -2,8 +2,10 @@
 
 use super::couple::couple;
 use super::elements::join_loads;
+use super::fours::load_fours;
 use super::listing::text;
 use super::lowering::Neon;
+use super::near::bring_near;
 use super::reloads::load_again;
 use super::set::Arm64;
 use super::starts::load_starts;
@@ -41,7 +43,9 @@ fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> 
     sweep(&mut function, &mut uses);
     join_loads(&mut function, &uses);
     load_starts(&mut function, &uses);
+    load_fours(&mut function);
     load_again(&mut function);
+    bring_near(&mut function);
     couple(&mut function);
     move_numbers(&mut function, most_in_loop);
     assemble(&Arm64::new(machine), &function).map_err(|error| CodegenError::assembly(format!("kernel {}", kernel.name), error))

@@ -1,6 +1,6 @@
 //! Emission of instructions with allocated registers: each operand goes to its field.
 
-use super::encode::{Assembler, Flags, Moved, Operand, Place, access, access_pair, encode};
+use super::encode::{Assembler, Flags, Moved, Operand, Place, access, access_pair, encode, load_four};
 use super::frame::Frame;
 use super::held::WIDTH;
 use super::inst::{Arg, Inst, Op};
@@ -39,6 +39,11 @@ impl Emitter<'_> {
             Op::LoadPair => {
                 let place = self.memory(inst, at)?;
                 access_pair([vector(at, 0)?, vector(at, 1)?], place, false, self.code)?;
+            }
+            Op::LoadFour => {
+                let place = self.memory(inst, at)?;
+                let registers = [vector(at, 0)?, vector(at, 1)?, vector(at, 2)?, vector(at, 3)?];
+                load_four(registers, place, self.code)?;
             }
             Op::StorePair => {
                 let place = self.memory(inst, at)?;
@@ -108,7 +113,7 @@ impl Emitter<'_> {
     }
 
     fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<Place, AssemblyError> {
-        let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_))).count();
+        let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_) | Arg::FixedDef(..))).count();
         let Some(Arg::Memory(address)) = inst.args.iter().find(|arg| matches!(arg, Arg::Memory(_))) else {
             return Err(Missing::Memory.into());
         };

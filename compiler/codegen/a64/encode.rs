@@ -165,6 +165,22 @@ pub(super) fn access_pair([first, second]: [u32; 2], place: Place, store: bool, 
     }
 }
 
+/// Writes LD4R of 64-bit elements.
+///
+/// # Errors
+/// [`AssemblyError::Access`] if the registers are no neighbours, or the address is not a register.
+pub(super) fn load_four(registers: [u32; 4], place: Place, code: &mut Assembler) -> Result<(), AssemblyError> {
+    let first = registers[0];
+    let are_neighbours = registers.iter().zip(0..).all(|(&register, i)| register == (first + i) % 32);
+    match place {
+        Place::Near(base, 0) if are_neighbours => {
+            code.word(0x4D60_EC00 | u32::from(base) << 5 | first);
+            Ok(())
+        }
+        _ => Err(AssemblyError::access(registers, place)),
+    }
+}
+
 fn load_constant(moved: Moved, register: u8, offset: u32, code: &mut Assembler) -> Result<(), AssemblyError> {
     let word = match moved {
         Moved { vector: true, bytes: 4, store: false, .. } => 0x1C00_0000,

@@ -48,6 +48,9 @@ pub(super) enum Op {
     LoadInput,
     /// def, def, memory: a load of two whole vector registers.
     LoadPair,
+    /// four fixed defs, memory: a load of four 64-bit elements, each repeated in a register. The registers are neighbours, and the address is a
+    /// register.
+    LoadFour,
     /// memory, use: a store of this number of bytes of a vector register.
     StoreVector(u32),
     /// memory, use, use: a store of two whole vector registers.

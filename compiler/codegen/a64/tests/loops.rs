@@ -1,7 +1,7 @@
 //! Tests of hot loops: they hold the expected instructions only, without moves and without spills.
 
 use crate::codegen::a64::listing;
-use crate::kernel::{BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BinaryOp, BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
 use crate::machine::{Machine, machine};
 
 /// Makes a matrix product in the form that schedules write for element operands: sums of `rows` × `vectors`. A step loads each row's operands, then
@@ -282,4 +282,89 @@ fn addends_are_loaded_again() {
     let text = listing(&b.finish(), level("aarch64")).unwrap();
     assert_eq!([text.matches("fmla").count(), text.matches(".16b").count()], [16, 0], "{text}");
     assert!(text.matches("ldp q").count() + text.matches("ldr q").count() <= 2 + 7 + 16, "{text}");
+}
+
+/// Tests weights that no pair reaches: the pointer moves before the loop, so that two vectors are one load.
+#[test]
+fn far_weights_are_loaded_in_pairs() {
+    let mut b = KernelBuilder::new("far");
+    let w = b.buffer("w", BufferKind::Input, Lane::F32, 1 << 14, 64);
+    let out = b.buffer("out", BufferKind::Output, Lane::F32, 32, 4);
+    let (start, end) = (b.index(0), b.index(4096));
+    let zero = b.float(Type::vector(Lane::F32, 4), 0.0);
+    let sums = b.for_carry(start, end, 16, &[zero; 8], |b, k, sums| {
+        let place = b.scale_index(k, 2, 0);
+        let add = |(sum, i): (&Value, i64)| {
+            let x = b.load(w, place, 1536 + 4 * i, 4);
+            b.add(*sum, x)
+        };
+        sums.iter().zip(0..).map(add).collect()
+    });
+    for (i, &sum) in sums.iter().enumerate() {
+        b.store(out, start, 4 * i as i64, sum);
+    }
+    let text = listing(&b.finish(), level("aarch64")).unwrap();
+    let hot = hottest(&text, "fadd");
+    let count = |start: &str| hot.iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!([count("ldp q"), count("ldr q"), count("add"), hot.len()], [4, 0, 2, 8 + 4 + 2 + 2], "{}", hot.join("\n"));
+}
+
+/// Tests squares of sums: four begin with one load, and no bias is repeated by another instruction.
+#[test]
+fn squares_begin_four_at_a_time() {
+    for rows in [4, 6] {
+        let mut b = KernelBuilder::new("begun");
+        let lanes = 16 * rows;
+        let x = b.buffer("x", BufferKind::Input, Lane::I32, 64 * lanes as u64, 4);
+        let biases = b.buffer("biases", BufferKind::Input, Lane::I32, 16, 4);
+        let out = b.buffer("out", BufferKind::Output, Lane::I32, lanes as u64, 4);
+        let (start, end) = (b.index(0), b.index(64));
+        let biases: Vec<Value> = (0..4).map(|i| b.load(biases, start, 4 * i, 4)).collect();
+        let halves = biases.iter().flat_map(|&bias| [[0, 1, 0, 1], [2, 3, 2, 3]].map(|lanes| (bias, lanes))).collect::<Vec<_>>();
+        let halves = halves.repeat(rows as usize / 2);
+        let begin: Vec<Value> = halves.into_iter().map(|(bias, lanes)| b.shuffle(bias, bias, lanes.into())).collect();
+        let sums = b.for_carry(start, end, 1, &begin, |b, k, sums| {
+            let place = b.scale_index(k, lanes, 0);
+            let add = |(sum, i): (&Value, i64)| {
+                let x = b.load(x, place, 4 * i, 4);
+                b.add(*sum, x)
+            };
+            sums.iter().zip(0..).map(add).collect()
+        });
+        for (i, &sum) in sums.iter().enumerate() {
+            b.store(out, start, 4 * i as i64, sum);
+        }
+        let text = listing(&b.finish(), level("aarch64")).unwrap();
+        let before = text.split("block_").next().unwrap_or_default();
+        let count = |what: &str| before.matches(what).count();
+        assert_eq!([count("ld4r"), count("ld"), count("dup")], [rows as usize, rows as usize, 0], "{text}");
+        let hot = hottest(&text, "ldp");
+        assert!(hot.iter().all(|line| !line.starts_with("mov") && !line.contains("sp")), "{}", hot.join("\n"));
+    }
+}
+
+/// Tests TFLite's double rounding: three instructions for four sums, and two if ties of negative numbers do not matter.
+#[test]
+fn steps_of_requantization_are_single_instructions() {
+    for signed in [false, true] {
+        let mut b = KernelBuilder::new("scaled");
+        let names = ["sums", "multipliers", "counts"];
+        let tables = names.map(|name| b.buffer(name, BufferKind::Input, Lane::I32, 16, 4));
+        let out = b.buffer("out", BufferKind::Output, Lane::I8, 16, 4);
+        let start = b.index(0);
+        let [sums, multipliers, counts] = tables.map(|table| b.load(table, start, 0, 16));
+        let mut product = b.saturating_rounding_doubling_high_mul(sums, multipliers, true);
+        if signed {
+            let signs = b.shift(BinaryOp::ShiftRightSigned, product, 31);
+            product = b.add(product, signs);
+        }
+        let scaled = b.binary(BinaryOp::ShiftNearest, product, counts);
+        let bytes = b.convert(ConvertOp::NarrowSigned, scaled, Lane::I8);
+        b.store(out, start, 0, bytes);
+        let text = listing(&b.finish(), level("aarch64")).unwrap();
+        let count = |what: &str| text.matches(what).count();
+        let steps = [count("sqrdmulh"), count("ssra"), count("srshl"), count("sqxtn")];
+        assert_eq!(steps, [4, if signed { 4 } else { 0 }, 4, 6], "{text}");
+        assert_eq!([count("sshr"), count("neg"), count("and ")], [0; 3], "{text}");
+    }
 }
