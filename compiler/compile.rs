@@ -10,7 +10,7 @@ pub use settings::Settings;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::{self, Image, ModelInfo, ObjectFiles, ObjectOptions, Output, OutputKind, WeightsPlace};
-use crate::frontend;
+use crate::frontend::{self, Reference};
 use crate::input;
 use crate::ir::Module;
 use crate::ir::data::Bytes;
@@ -36,6 +36,7 @@ pub fn compile(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result
         gpu: settings.gpu.options(),
         weights: if settings.external_weights { WeightsPlace::External } else { WeightsPlace::Embedded },
         settings: serde_json::to_value(settings.of_module(&module)).unwrap_or_default(),
+        reference: (settings.reference != Reference::default()).then(|| settings.reference.name().to_owned()),
         ..ObjectOptions::new(settings.name.clone().unwrap_or_else(stem), target, machines[0])
     };
     let info = model_info(&*bytes, file);

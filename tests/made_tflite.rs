@@ -4,7 +4,7 @@ mod made;
 mod support;
 
 use made::{Made, Number, options};
-use modelc::frontend::{Bound, LoadOptions};
+use modelc::frontend::{Bound, LoadOptions, Reference};
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::{ElementType, Module, Tensor};
 use modelc::jit::Jit;
@@ -88,7 +88,11 @@ fn a_size_of_minus_one_is_the_rest_also_when_it_is_read() {
 
 /// Returns the result of a model with dynamic dimensions, which the interpreter and the JIT agree on.
 fn answer(model: &[u8], open: &[(usize, usize, u64)], inputs: &[Tensor]) -> Tensor {
-    let mut module = load_bounded(model.to_vec(), open).expect("the model is sound");
+    computed(load_bounded(model.to_vec(), open).expect("the model is sound"), inputs)
+}
+
+/// Returns the result of a module, which the interpreter and the JIT agree on.
+fn computed(mut module: Module, inputs: &[Tensor]) -> Tensor {
     let interpreted = Interpreter::new(&module).run(0, inputs).unwrap_or_else(|error| panic!("{error}"));
     let mut instance = compiled(&mut module).instance().expect("an instance");
     let called = instance.call_tensors(0, inputs).unwrap_or_else(|error| panic!("{error}"));
@@ -291,5 +295,73 @@ fn options_that_cannot_be_are_errors_that_name_the_operator() {
     ];
     for (error, expected) in cases {
         assert!(error.contains(expected) && error.contains("CUSTOM:Signal"), "{expected:?}: {error}");
+    }
+}
+
+/// Makes a fully connected layer of int8 with one weight, 1, and the scales 0.5 × 0.25 and 1. So the factor is 1/8.
+fn eighths() -> Vec<u8> {
+    use modelc::schema::tflite::*;
+    let mut b = flatbuffers::FlatBufferBuilder::new();
+    let empty = Buffer::create(&mut b, &BufferArgs::default());
+    let data = b.create_vector(&[1u8]);
+    let weights = Buffer::create(&mut b, &BufferArgs { data: Some(data), ..Default::default() });
+    let mut tensor = |name: &str, shape: &[i32], buffer: u32, scale: f32| {
+        let (scale, zero_point) = (b.create_vector(&[scale]), b.create_vector(&[0i64]));
+        let quantization = QuantizationParametersArgs { scale: Some(scale), zero_point: Some(zero_point), ..Default::default() };
+        let quantization = QuantizationParameters::create(&mut b, &quantization);
+        let (name, shape) = (b.create_string(name), b.create_vector(shape));
+        let (name, shape, quantization) = (Some(name), Some(shape), Some(quantization));
+        Tensor::create(&mut b, &TensorArgs { name, shape, buffer, quantization, type_: TensorType::INT8, ..Default::default() })
+    };
+    let tensors = [tensor("x", &[256, 1], 0, 0.5), tensor("weights", &[1, 1], 1, 0.25), tensor("y", &[256, 1], 0, 1.0)];
+    let options = FullyConnectedOptions::create(&mut b, &FullyConnectedOptionsArgs::default());
+    let operator = OperatorArgs {
+        inputs: Some(b.create_vector(&[0, 1, -1])),
+        outputs: Some(b.create_vector(&[2])),
+        builtin_options_type: BuiltinOptions::FullyConnectedOptions,
+        builtin_options: Some(options.as_union_value()),
+        ..Default::default()
+    };
+    let operator = Operator::create(&mut b, &operator);
+    let code = OperatorCode::create(&mut b, &OperatorCodeArgs { builtin_code: BuiltinOperator::FULLY_CONNECTED, ..Default::default() });
+    let subgraph = SubGraphArgs {
+        tensors: Some(b.create_vector(&tensors)),
+        inputs: Some(b.create_vector(&[0])),
+        outputs: Some(b.create_vector(&[2])),
+        operators: Some(b.create_vector(&[operator])),
+        ..Default::default()
+    };
+    let subgraph = SubGraph::create(&mut b, &subgraph);
+    let model = ModelArgs {
+        version: 3,
+        operator_codes: Some(b.create_vector(&[code])),
+        subgraphs: Some(b.create_vector(&[subgraph])),
+        buffers: Some(b.create_vector(&[empty, weights])),
+        ..Default::default()
+    };
+    let model = Model::create(&mut b, &model);
+    finish_model_buffer(&mut b, model);
+    b.finished_data().to_vec()
+}
+
+/// LiteRT rounds x / 8 once. TFLite Micro rounds half of x first, and then a quarter of that: 11 becomes 6, and then 2 instead of 1.
+#[test]
+fn fully_connected_layers_round_as_the_reference_does() {
+    let half_away = |number: f64| number.abs().mul_add(1.0, 0.5).floor().copysign(number) as i8;
+    let twice = |x: i8| {
+        // The doubling high product adds half of its unit, so halves go up.
+        let half = (i32::from(x) + 1).div_euclid(2);
+        half_away(f64::from(half) / 4.0)
+    };
+    let inputs: Vec<i8> = (-128..=127).collect();
+    let litert: Vec<u8> = inputs.iter().map(|&x| half_away(f64::from(x) / 8.0) as u8).collect();
+    let tflm: Vec<u8> = inputs.iter().map(|&x| twice(x) as u8).collect();
+    assert_eq!((litert[128 + 11], tflm[128 + 11]), (1, 2));
+    for (reference, expected) in [(Reference::Litert, litert), (Reference::Tflm, tflm)] {
+        let options = LoadOptions { reference, ..LoadOptions::default() };
+        let module = modelc::frontend::load(Arc::new(eighths()), "made.tflite", &options).unwrap();
+        let x = Tensor { element: ElementType::I8, shape: vec![256, 1], bytes: inputs.iter().map(|&x| x as u8).collect() };
+        let output = computed(module, &[x]);
+        assert_eq!(output.bytes, expected, "{reference:?}");
     }
 }

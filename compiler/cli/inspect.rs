@@ -141,7 +141,7 @@ fn records_text(arguments: &Arguments, records: &[ModelRecord]) -> String {
     let mut text = String::new();
     for record in records {
         let footprint = &record.footprint;
-        let rows = [
+        let mut rows = vec![
             ("name", record.name.clone()),
             ("target", format!("{} ({})", record.target, record.levels)),
             ("modelc", format!("{}, ABI {}, interface {}", record.version, record.abi, abi_hash(record.abi_hash))),
@@ -150,7 +150,8 @@ fn records_text(arguments: &Arguments, records: &[ModelRecord]) -> String {
             ("stack", format!("{} B", grouped(footprint.stack_bytes))),
             ("flash", sizes::flash(footprint, &record.levels)),
         ];
-        text.push_str(&table(&rows.map(|(k, v)| vec![k.to_owned(), v]), &[]));
+        rows.extend(record.reference.clone().map(|runtime| ("reference", runtime)));
+        text.push_str(&table(&rows.into_iter().map(|(k, v)| vec![k.to_owned(), v]).collect::<Vec<_>>(), &[]));
     }
     text
 }
@@ -179,7 +180,9 @@ fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String 
     ];
     let device = lowered.program.device.as_deref();
     let for_gpu = device.map(|device| ("GPU", gpu::summary(device, &compiled.files.compiled.module_bytes)));
-    let rows: Vec<Vec<String>> = sizes.into_iter().chain(for_gpu).map(|(what, value)| vec![what.to_owned(), value]).collect();
+    let reference = record.reference.clone().map(|runtime| ("reference", runtime));
+    let rows: Vec<Vec<String>> =
+        sizes.into_iter().chain(reference).chain(for_gpu).map(|(what, value)| vec![what.to_owned(), value]).collect();
     text.push_str(&format!("\n{}", table(&rows, &[])));
     for (number, (method, plan)) in lowered.program.methods.iter().zip(&lowered.plans).enumerate() {
         text.push_str(&format!("\n{}\n", method.name));

@@ -8,7 +8,7 @@ use crate::Settings;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::emit::WeightsPlace;
 use crate::frontend::given::Number;
-use crate::frontend::{Bound, PortName};
+use crate::frontend::{Bound, PortName, Reference};
 use crate::input::STANDARD;
 use clap::{Args, ValueEnum};
 use std::path::Path;
@@ -30,6 +30,13 @@ enum EffortArgument {
 enum GoalArgument {
     Speed,
     Size,
+}
+
+/// Values of `--reference`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum ReferenceArgument {
+    Litert,
+    Tflm,
 }
 
 /// Options of every command that compiles.
@@ -71,6 +78,10 @@ pub struct Common {
     /// Name an input or output: in0=image
     #[arg(long = "port-name", value_name = "PORT=NAME", help_heading = "Model")]
     port_names: Vec<String>,
+    /// Give the results of litert or tflm (TFLite Micro) [default: litert]
+    #[arg(long, value_enum, value_name = "RUNTIME", default_value = "litert", hide_default_value = true, help_heading = "Model")]
+    #[arg(hide_possible_values = true)]
+    reference: ReferenceArgument,
     /// Tensor file of an ExecuTorch program (.ptd)
     #[arg(long = "data", value_name = "W.ptd", help_heading = "Model")]
     data: Vec<String>,
@@ -140,6 +151,10 @@ impl Common {
             keep_plan: self.plan == PlanArgument::Program,
             search_longer: self.plan_effort == EffortArgument::Max,
             small: self.optimize == GoalArgument::Size,
+            reference: match self.reference {
+                ReferenceArgument::Litert => Reference::Litert,
+                ReferenceArgument::Tflm => Reference::Tflm,
+            },
             memory: self.memory.clone(),
             copy_weights: self.copy_weights.clone(),
             threads: self.threads.unwrap_or(0),

@@ -4,7 +4,7 @@ use super::gpu::{GpuMode, GpuSettings};
 use crate::diagnostic::Diagnostic;
 use crate::emit::RiscvAbi;
 use crate::frontend::given::Number;
-use crate::frontend::{Bound, GpuOperators, LoadOptions, PortName};
+use crate::frontend::{Bound, GpuOperators, LoadOptions, PortName, Reference};
 use crate::input;
 use crate::ir::{Data, Module};
 use crate::lower::{self, Goal, PlanSource, Threads};
@@ -51,6 +51,10 @@ pub struct Settings {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[doc(hidden)]
     pub small: bool,
+    /// The runtime whose results a TFLite model gives.
+    #[serde(skip_serializing_if = "is_litert")]
+    #[doc(hidden)]
+    pub reference: Reference,
     /// Memory areas, as `--memory` lists them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[doc(hidden)]
@@ -103,6 +107,12 @@ pub struct Settings {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_alone(threads: &u32) -> bool {
     *threads < 2
+}
+
+/// Tests whether results are those of LiteRT.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_litert(reference: &Reference) -> bool {
+    *reference == Reference::Litert
 }
 
 impl Settings {
@@ -175,6 +185,18 @@ impl Settings {
     #[must_use]
     pub fn optimize_size(mut self) -> Self {
         self.small = true;
+        self
+    }
+
+    /// `--reference tflm`: results of TFLite Micro where they differ from LiteRT's.
+    ///
+    /// ```
+    /// let settings = modelc::Settings::new().target("cortex-m4f").reference_tflm();
+    /// # assert_ne!(settings, modelc::Settings::new().target("cortex-m4f"));
+    /// ```
+    #[must_use]
+    pub fn reference_tflm(mut self) -> Self {
+        self.reference = Reference::Tflm;
         self
     }
 
@@ -347,6 +369,7 @@ impl Settings {
             port_names: self.port_names.clone(),
             gpu_operators: self.gpu.operators.as_deref().map(GpuOperators::parse).transpose()?,
             most_steps: None,
+            reference: self.reference,
         })
     }
 

@@ -8,7 +8,7 @@
 //! 64  u64 state, scratch, stack, weights: bytes
 //! 96  modelc's version, target, CPU levels with commas, the model's name, bytes of code that each level has for itself, with
 //!     commas, bytes of all code, and where there are any, bytes of tables, of areas with commas, and names of areas with
-//!     commas: strings with a zero after each
+//!     commas, and the runtime whose results it gives, if that is not LiteRT: strings with a zero after each
 //! ```
 
 use crate::interface::{ABI, Footprint};
@@ -40,6 +40,8 @@ pub struct ModelRecord {
     pub levels: String,
     /// Prefix of the symbols.
     pub name: String,
+    /// The runtime whose results the model gives; `None` for LiteRT.
+    pub reference: Option<String>,
 }
 
 /// Formats the hash in versioned symbols.
@@ -53,6 +55,9 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 impl ModelRecord {
+    /// Name of the runtime whose results models give by default.
+    const LITERT: &'static str = "litert";
+
     /// Returns the bytes of the record; all targets are little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; MAGIC_AT];
@@ -72,9 +77,11 @@ impl ModelRecord {
         }
         let areas = footprint.area_bytes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
         let names = footprint.area_names.join(",");
-        let (has_names, has_areas) = (!names.is_empty(), !areas.is_empty() || !names.is_empty());
-        for (text, is_there) in [(table_bytes.to_string(), *table_bytes > 0 || has_areas), (areas, has_areas), (names, has_names)] {
-            bytes.extend(text.bytes().chain([0]).filter(|_| is_there));
+        let reference = self.reference.clone().unwrap_or_default();
+        let has_contents = [*table_bytes > 0, !areas.is_empty(), !names.is_empty(), !reference.is_empty()];
+        let written = has_contents.iter().rposition(|&is_there| is_there).map_or(0, |last| last + 1);
+        for text in [table_bytes.to_string(), areas, names, reference].into_iter().take(written) {
+            bytes.extend(text.bytes().chain([0]));
         }
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         let size = bytes.len() as u32;
@@ -94,6 +101,7 @@ impl ModelRecord {
             "levels": self.levels,
             "name": self.name,
             "level_code_bytes": self.footprint.level_code_bytes,
+            "reference": self.reference.as_deref().unwrap_or(Self::LITERT),
         });
         if let (Value::Object(record), Value::Object(sizes)) = (&mut record, self.footprint.to_json()) {
             record.extend(sizes);
@@ -129,6 +137,7 @@ impl ModelRecord {
         let area_bytes = strings.next().unwrap_or_default().split(',').map_while(|number| number.parse().ok()).collect();
         let names = strings.next().unwrap_or_default();
         let area_names = names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let reference = strings.next().filter(|name| !name.is_empty());
         Some(Self {
             abi: word(4)?,
             model_sha256: bytes.get(24..56)?.try_into().ok()?,
@@ -148,6 +157,7 @@ impl ModelRecord {
             target,
             levels,
             name,
+            reference,
         })
     }
 }
@@ -177,6 +187,7 @@ mod tests {
             target: "aarch64-unknown-none-elf".into(),
             levels: "aarch64,aarch64+dotprod".into(),
             name: "net".into(),
+            reference: None,
         };
         let bytes = record.to_bytes();
         let file = [b"modelc net_info\0".as_slice(), &[7; 5], &bytes, &bytes[..90]].concat();
@@ -184,6 +195,9 @@ mod tests {
         for cut in 0..bytes.len() {
             assert_eq!(ModelRecord::find_all(&bytes[..cut]), [], "{cut}");
         }
+        let tflm = ModelRecord { reference: Some("tflm".into()), footprint: Footprint::default(), ..record.clone() };
+        assert_eq!(ModelRecord::find_all(&tflm.to_bytes()), std::slice::from_ref(&tflm));
+        assert_eq!([&record, &tflm].map(|record| record.to_json()["reference"].clone()), ["litert", "tflm"]);
         let json = record.to_json();
         assert_eq!((json["abi_hash"].as_str(), json["flash_bytes"].as_u64()), (Some("3fa9c1d2"), Some(2094)));
     }

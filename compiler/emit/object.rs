@@ -84,6 +84,7 @@ pub(crate) fn write_files(
         target: options.target.name.into(),
         levels: names.join(","),
         name: interface.name.clone(),
+        reference: options.reference.clone(),
     };
     let note = topology(program, options, &record, &compiled);
     let (object, symbols) = Writer::new(&compiled, options).write(program, Some(&record), note)?;

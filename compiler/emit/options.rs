@@ -142,6 +142,8 @@ pub struct ObjectOptions {
     pub weights: WeightsPlace,
     /// Settings of the compilation, kept in objects with external weights. `modelc weights` uses them.
     pub settings: serde_json::Value,
+    /// The runtime whose results the model gives, for the record; `None` for LiteRT.
+    pub reference: Option<String>,
 }
 
 impl ObjectOptions {
@@ -157,6 +159,7 @@ impl ObjectOptions {
             gpu: GpuOptions::default(),
             weights: WeightsPlace::default(),
             settings: serde_json::Value::Null,
+            reference: None,
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::ir::data::Bytes;
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Module, TypeError};
 pub use marks::GpuOperators;
-pub use options::{Bound, LoadOptions, PortName};
+pub use options::{Bound, LoadOptions, PortName, Reference};
 use std::sync::Arc;
 
 /// The file formats, told apart by the identifier at byte 4.

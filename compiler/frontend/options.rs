@@ -30,6 +30,29 @@ pub struct LoadOptions {
     /// The maximum number of instructions and operands that a method of an ExecuTorch program unfolds to, which limits endless loops; 2^18 by
     /// default.
     pub most_steps: Option<usize>,
+    /// The runtime whose results a TFLite model gives.
+    pub reference: Reference,
+}
+
+/// The runtime whose results a TFLite model gives, where runtimes differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reference {
+    /// LiteRT's reference kernels.
+    #[default]
+    Litert,
+    /// TFLite Micro. Sums of fully connected layers of int8 are scaled in fixed point, with two roundings.
+    Tflm,
+}
+
+impl Reference {
+    /// Returns the runtime's name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Litert => "litert",
+            Self::Tflm => "tflm",
+        }
+    }
 }
 
 /// The maximum of an extent of an input or output that is known only at run time.

@@ -33,6 +33,8 @@ class LoadOptions(TypedDict, total=False):
     value: Values | None
     #: Name an input or output: in0=image
     port_name: Values | None
+    #: Give the results of litert or tflm (TFLite Micro) [default: litert]
+    reference: Literal["litert", "tflm"] | None
     #: Tensor file of an ExecuTorch program (.ptd)
     data: Values | None
     #: Call a C function for a custom operator [default symbol: NAME]

@@ -2,7 +2,7 @@
 
 use super::tensor::{self, Buffers, TensorInfo};
 use crate::diagnostic::{Diagnostic, Kind, codes};
-use crate::frontend::Bound;
+use crate::frontend::{Bound, Reference};
 use crate::schema::{flatbuffer_part, tflite as schema, verifier_options};
 use std::rc::Rc;
 
@@ -32,6 +32,8 @@ pub(super) struct File<'a> {
     pub customs: &'a [(String, String)],
     /// Extents that are known only when the model runs.
     pub bounds: &'a [Bound],
+    /// The runtime whose results operators give.
+    pub reference: Reference,
 }
 
 impl<'a> File<'a> {

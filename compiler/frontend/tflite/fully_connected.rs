@@ -6,6 +6,7 @@ use super::operator::{Lowered, Operand, Operator, extents};
 use super::options::activation;
 use super::tensor::Blocks;
 use crate::diagnostic::{Diagnostic, codes};
+use crate::frontend::Reference;
 use crate::ir::{ElementType, Extent, Scalar, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{self, RowRule};
@@ -136,13 +137,18 @@ impl FullyConnected {
         filter_scales(&self.filter, 0, self.filter.shape[0])
     }
 
-    /// Integer input, filter and output. The reference scales the sums in binary64 here, unlike in convolutions.
+    /// Integer input, filter and output. LiteRT scales the sums in binary64 here, unlike in convolutions. TFLite Micro scales int8 as convolutions do.
     fn integer(&self, operator: &mut Operator<'_, '_, '_>, widest: ElementType) -> Result<Value, Diagnostic> {
         let output = operator.output(0)?;
         let (input_affine, output_affine) = (operator.affine(&self.input.info)?, operator.affine(&output)?);
         let scales = self.scales(operator)?;
         let filter_zero_point = self.filter.info.quantization.as_ref().map_or(0, |q| q.zero_points[0]);
-        let factors = scales.iter().map(|&scale| f64::from(input_affine.scale) * f64::from(scale) / f64::from(output_affine.scale));
+        let is_micro = operator.lowering.shared.file.reference == Reference::Tflm && output.element == I8;
+        let scaling = match scales.len() {
+            1 if is_micro => Scaling::fixed_point_of_product(input_affine.scale, &scales, output_affine.scale)?,
+            _ if is_micro => Scaling::fixed_point(input_affine.scale, &scales, output_affine.scale)?,
+            _ => Scaling::binary64(input_affine.scale, &scales, output_affine.scale),
+        };
         let bias = if widest == I64 {
             symmetric(input_affine, output_affine)?;
             bias(operator, 2, self.units, &[I32, I64])?
@@ -156,7 +162,7 @@ impl FullyConnected {
         let numerics = Numerics::Integer {
             zero_points: (i64::from(input_affine.zero_point), filter_zero_point),
             accumulator,
-            scaling: Scaling::Binary64(factors.collect()),
+            scaling,
             output: IntegerOutput::new(output.element, output_affine, self.activation)?,
         };
         Ok(matmul(operator.graph(), self.rows, self.filter.value, bias.map(|(value, _)| value), &numerics)?)

@@ -112,6 +112,7 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
         records: model.subgraphs().into_iter().flatten().collect(),
         customs: &options.customs,
         bounds: &options.bounds,
+        reference: options.reference,
     };
     let entries = entries(&model, file.records.len())?;
     let of_method = |sample: &Option<String>| entries.iter().find(|entry| sample.as_ref().is_none_or(|name| *name == entry.name));

@@ -116,6 +116,11 @@ impl Scaling {
         Ok(Self::FixedPoint(multipliers.collect::<Result<_, _>>()?))
     }
 
+    /// Binary64 for the scales of input, filter (one or one a channel) and output.
+    pub fn binary64(input: f32, filter: &[f32], output: f32) -> Self {
+        Self::Binary64(filter.iter().map(|&scale| f64::from(input) * f64::from(scale) / f64::from(output)).collect())
+    }
+
     /// Binary32, with each of the two operations rounded.
     ///
     /// # Errors
