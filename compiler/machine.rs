@@ -141,6 +141,8 @@ pub struct Machine {
     pub doubling_products: bool,
     /// `true` if one instruction shifts a word right and saturates it.
     pub clamps: bool,
+    /// `true` if loads and stores must be at multiples of their bytes.
+    pub only_aligned: bool,
     /// `true` if separating the even and odd bytes of a vector costs less than a second sum for each output.
     pub splits_bytes: bool,
     /// `true` if one instruction multiplies each binary32 by a separate power of two.
@@ -248,6 +250,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         shifts_by_lane: false,
         doubling_products: false,
         clamps: false,
+        only_aligned: false,
         splits_bytes: false,
         scales_floats: false,
         widens_halves: false,
@@ -285,6 +288,7 @@ const X86_64_V3: Machine = Machine {
     shifts_by_lane: true,
     doubling_products: false,
     clamps: false,
+    only_aligned: false,
     splits_bytes: true,
     scales_floats: false,
     widens_halves: true,
@@ -367,6 +371,7 @@ const CORTEX_M0PLUS: Machine = Machine {
     // Bytes are loaded with their signs, and multiplied one by one.
     dot: DotProduct::Signed16,
     clamps: false,
+    only_aligned: true,
     ..CORTEX_M4F
 };
 
@@ -377,6 +382,7 @@ const RV32IMC: Machine = Machine {
     registers: Registers::Words(27),
     fma: false,
     clamps: false,
+    only_aligned: true,
     // Bytes are loaded with their signs, and multiplied one by one.
     dot: DotProduct::Signed16,
     l1_bytes: 16 << 10,
@@ -384,16 +390,42 @@ const RV32IMC: Machine = Machine {
     ..CORTEX_M4F
 };
 
+/// Cortex-M4 without its FPU.
+const CORTEX_M4: Machine = Machine { level: "cortex-m4", fma: false, ..CORTEX_M4F };
+
+/// Cortex-M3. Without instructions for halves, bytes are widened one by one, and once for all products is best.
+const CORTEX_M3: Machine = Machine { level: "cortex-m3", fma: false, dot: DotProduct::Signed16, ..CORTEX_M4F };
+
+/// Cortex-M33 without DSP instructions.
+const CORTEX_M33_NODSP: Machine = Machine { level: "cortex-m33+nodsp", dot: DotProduct::Signed16, ..CORTEX_M4F };
+
+/// Makes a core for programs that trap unaligned accesses.
+const fn strict(level: &'static str, of: Machine) -> Machine {
+    Machine { level, only_aligned: true, ..of }
+}
+
 /// Machines of 32-bit words: microcontrollers.
 pub const MICROCONTROLLERS: &[Machine] = &[
     CORTEX_M4F,
-    Machine { level: "cortex-m4", fma: false, ..CORTEX_M4F },
+    CORTEX_M4,
     Machine { level: "cortex-m7", ..CORTEX_M4F },
+    Machine { level: "cortex-m7+nofp", ..CORTEX_M4 },
     Machine { level: "cortex-m33", ..CORTEX_M4F },
     Machine { level: "cortex-m55", byte_sixteens: true, ..CORTEX_M4F },
     Machine { level: "cortex-m85", byte_sixteens: true, ..CORTEX_M4F },
-    // Without instructions for halves, bytes are widened one by one, and once for all products is best.
-    Machine { level: "cortex-m3", fma: false, dot: DotProduct::Signed16, ..CORTEX_M4F },
+    Machine { level: "cortex-m33+nofp", ..CORTEX_M4 },
+    CORTEX_M33_NODSP,
+    Machine { level: "cortex-m33+nodsp+nofp", ..CORTEX_M3 },
+    CORTEX_M3,
+    strict("cortex-m3+strict-align", CORTEX_M3),
+    strict("cortex-m4+strict-align", CORTEX_M4),
+    strict("cortex-m4f+strict-align", CORTEX_M4F),
+    strict("cortex-m7+strict-align", CORTEX_M4F),
+    strict("cortex-m7+nofp+strict-align", CORTEX_M4),
+    strict("cortex-m33+strict-align", CORTEX_M4F),
+    strict("cortex-m33+nofp+strict-align", CORTEX_M4),
+    strict("cortex-m33+nodsp+strict-align", CORTEX_M33_NODSP),
+    strict("cortex-m33+nodsp+nofp+strict-align", CORTEX_M3),
     CORTEX_M0PLUS,
     Machine { level: "cortex-m0", ..CORTEX_M0PLUS },
     Machine { level: "cortex-m23", ..CORTEX_M0PLUS },

@@ -2,6 +2,7 @@
 //! here, before a back end sees it.
 
 mod chips;
+mod modifiers;
 mod names;
 mod row;
 
@@ -90,6 +91,7 @@ pub const TARGETS: &[Target] = &[
     chips::V7EM,
     chips::V7EM_FLOAT,
     chips::V8M_BASE,
+    chips::V8M,
     chips::V8M_FLOAT,
     chips::V81M_FLOAT,
     chips::RV32IMC,
@@ -119,7 +121,7 @@ const NARROW: &[&str] =
 /// A usage diagnostic if the target is unknown or not supported.
 pub fn target(spelling: &str) -> Result<&'static Target, Diagnostic> {
     let lower = spelling.to_ascii_lowercase();
-    if let Some(chip) = chips::chip_of(&lower) {
+    if let Some(chip) = chip(&lower)? {
         return Ok(&chip.target);
     }
     if let Some(name) = names::target_of(&lower) {
@@ -128,6 +130,18 @@ pub fn target(spelling: &str) -> Result<&'static Target, Diagnostic> {
     let plain = without_vendor(&without_api_level(&lower));
     let found = TARGETS.iter().find(|t| without_vendor(t.name) == plain || t.aliases.contains(&plain.as_str()) || t.name == spelling);
     found.ok_or_else(|| unknown(spelling))
+}
+
+/// Returns the core, chip or board of a lower-case name, which may have modifiers.
+///
+/// # Errors
+/// A usage diagnostic if a modifier does not fit the core.
+fn chip(name: &str) -> Result<Option<&'static Chip>, Diagnostic> {
+    let whole = chips::core_of(name);
+    let (Some((plain, modifiers)), None) = (name.split_once('+'), whole) else { return Ok(whole.or_else(|| chips::chip_of(name))) };
+    let Some(found) = chips::chip_of(plain) else { return Ok(None) };
+    let level = modifiers::modified(found.target.levels[0], modifiers)?;
+    Ok(chips::core_of(level))
 }
 
 /// Returns the target of programs on this computer, which is the default of objects.
@@ -234,9 +248,20 @@ pub fn level(target: &Target, name: Option<&str>) -> Result<&'static Machine, Di
         Some("native") => native(target),
         Some(name) => {
             let level = LEVEL_SPELLINGS.iter().find(|(spellings, _)| spellings.contains(&name)).map_or(name, |(_, level)| level);
+            let level = with_modifiers(target, level)?;
             target.machines().find(|m| m.level == level).ok_or_else(|| unknown_level(target, name))
         }
     }
+}
+
+/// Returns the level of a target's core with modifiers; other names are returned as they are.
+///
+/// # Errors
+/// A usage diagnostic if a modifier does not fit the core.
+fn with_modifiers<'n>(target: &Target, name: &'n str) -> Result<&'n str, Diagnostic> {
+    let Some((plain, modifiers)) = name.split_once('+').filter(|_| !target.levels.contains(&name)) else { return Ok(name) };
+    let core = chips::core_of(plain).filter(|core| core.target.isa == target.isa);
+    core.map_or(Ok(name), |core| modifiers::modified(core.target.levels[0], modifiers))
 }
 
 /// Other spellings of levels. Longer vector registers run code for shorter ones, which does not use their full length.
@@ -440,6 +465,8 @@ mod tests {
             ("arm-none-eabi", "thumbv7em-none-eabi"),
             ("thumbv8m.main-none-eabihf", "thumbv8m.main-none-eabihf"),
             ("thumbv8.1m.main-none-eabi", "thumbv8.1m.main-none-eabihf"),
+            ("cortex-m33+nofp", "thumbv8m.main-none-eabi"),
+            ("cortex-m7+nofp", "thumbv7em-none-eabi"),
             ("cortex-m4f", "thumbv7em-none-eabihf"),
             ("riscv32imc-unknown-none-elf", "riscv32imc-unknown-none-elf"),
             ("riscv32imac-none-elf", "riscv32imac-unknown-none-elf"),
@@ -562,6 +589,20 @@ mod tests {
             let target = target(name).unwrap();
             assert_eq!((target.name, level(target, None).unwrap().level), (triple, machine));
         }
+        for (name, machine) in [
+            ("cortex-m33+strict-align+nodsp", "cortex-m33+nodsp+strict-align"),
+            ("STM32H743+nofp", "cortex-m7+nofp"),
+            ("cortex-m0+", "cortex-m0plus"),
+            ("pico+strict-align", "cortex-m0plus"),
+        ] {
+            assert_eq!(target(name).and_then(|target| level(target, None)).map(|machine| machine.level), Ok(machine), "{name}");
+        }
+        let error = target("cortex-m3+nofp").unwrap_err();
+        assert!(error.message.contains("cortex-m3 does not take +nofp"), "{error}");
+        let m33 = target("cortex-m33").unwrap();
+        assert_eq!(level(m33, Some("cortex-m33+nodsp")).map(|machine| machine.level), Ok("cortex-m33+nodsp"));
+        assert!(level(m33, Some("cortex-m33+dp")).unwrap_err().message.contains("does not take +dp"));
+        assert!(level(m33, Some("cortex-m33+nofp")).unwrap_err().message.contains("not one of"), "another target has it");
         let error = level(target("cortex-m3").unwrap(), Some("cortex-m7")).unwrap_err();
         assert!(error.message.contains("not one of"), "{error}");
         let error = target("stm32q4").unwrap_err();

@@ -3,6 +3,7 @@
 //! Entries have no float parameters, so objects fit programs with any float ABI.
 
 use crate::kernel::{DotOp, Inst, Lane};
+use crate::machine::machine;
 use crate::program::Program;
 
 /// The section's name.
@@ -37,13 +38,16 @@ const ARCHITECTURES: &[Architecture] = &[
     Architecture { levels: &["cortex-m4"], architecture: 13, floats: 0 },
     Architecture { levels: &["cortex-m4f"], architecture: 13, floats: 6 },
     Architecture { levels: &["cortex-m7"], architecture: 13, floats: 8 },
-    Architecture { levels: &["cortex-m33"], architecture: 17, floats: 8 },
+    Architecture { levels: &["cortex-m7+nofp"], architecture: 13, floats: 0 },
+    Architecture { levels: &["cortex-m33", "cortex-m33+nodsp"], architecture: 17, floats: 8 },
+    Architecture { levels: &["cortex-m33+nofp", "cortex-m33+nodsp+nofp"], architecture: 17, floats: 0 },
     Architecture { levels: &["cortex-m55", "cortex-m85"], architecture: V81M, floats: 8 },
 ];
 
 /// Returns the section of an object for a level.
 pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
-    let row = ARCHITECTURES.iter().find(|row| row.levels.contains(&level))?;
+    let plain = level.trim_end_matches("+strict-align");
+    let row = ARCHITECTURES.iter().find(|row| row.levels.contains(&plain))?;
     // 1 is the first Thumb, and 2 is Thumb-2. 3 is the architecture's own set, with which compilers mark Armv8-M.
     let thumb = match row.architecture {
         12 => 1,
@@ -60,7 +64,7 @@ pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
         tags.push((TAG_MVE_ARCH, 1));
     }
     tags.extend([(TAG_ABI_ALIGN_PRESERVED, 1), (TAG_ABI_VFP_ARGS, 3)]);
-    if !matches!(row.architecture, 12 | 16) {
+    if machine(level).is_some_and(|machine| !machine.only_aligned) {
         tags.push((TAG_CPU_UNALIGNED_ACCESS, 1));
     }
     tags.sort_unstable();

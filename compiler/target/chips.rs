@@ -11,22 +11,33 @@ pub(super) const V6M: Target = Target {
     ..row("thumbv6m-none-eabi", Isa::Thumb, Platform::None, &["armv6m-none-eabi", "armv6-m-none-eabi"])
 };
 /// Armv7-M without instructions for pairs of 16-bit integers.
-pub(super) const V7M: Target =
-    Target { levels: &["cortex-m3"], ..row("thumbv7m-none-eabi", Isa::Thumb, Platform::None, &["armv7m-none-eabi"]) };
+pub(super) const V7M: Target = Target { levels: ON_M3, ..row("thumbv7m-none-eabi", Isa::Thumb, Platform::None, &["armv7m-none-eabi"]) };
 /// Armv7E-M without an FPU.
 pub(super) const V7EM: Target =
-    Target { levels: &["cortex-m4"], ..row("thumbv7em-none-eabi", Isa::Thumb, Platform::None, &["armv7em-none-eabi", "arm-none-eabi"]) };
+    Target { levels: ON_V7EM, ..row("thumbv7em-none-eabi", Isa::Thumb, Platform::None, &["armv7em-none-eabi", "arm-none-eabi"]) };
 /// Armv7E-M with an FPU.
 pub(super) const V7EM_FLOAT: Target = Target {
-    levels: &["cortex-m4f", "cortex-m7"],
+    levels: &["cortex-m4f", "cortex-m7", "cortex-m4f+strict-align", "cortex-m7+strict-align"],
     ..row("thumbv7em-none-eabihf", Isa::Thumb, Platform::None, &["armv7em-none-eabihf", "arm-none-eabihf"])
 };
 /// The baseline of Armv8-M.
 pub(super) const V8M_BASE: Target =
     Target { levels: &["cortex-m23"], ..row("thumbv8m.base-none-eabi", Isa::Thumb, Platform::None, &["armv8m.base-none-eabi"]) };
+/// Armv8-M with the main extension, without an FPU.
+pub(super) const V8M: Target = Target {
+    levels: &["cortex-m33+nofp", "cortex-m33+nodsp+nofp", "cortex-m33+nofp+strict-align", "cortex-m33+nodsp+nofp+strict-align"],
+    ..row("thumbv8m.main-none-eabi", Isa::Thumb, Platform::None, &["armv8m.main-none-eabi"])
+};
 /// Armv8-M with the main extension and an FPU.
 pub(super) const V8M_FLOAT: Target =
-    Target { levels: &["cortex-m33"], ..row("thumbv8m.main-none-eabihf", Isa::Thumb, Platform::None, &["armv8m.main-none-eabihf"]) };
+    Target { levels: ON_M33, ..row("thumbv8m.main-none-eabihf", Isa::Thumb, Platform::None, &["armv8m.main-none-eabihf"]) };
+
+/// Levels of Cortex-M3.
+const ON_M3: &[&str] = &["cortex-m3", "cortex-m3+strict-align"];
+/// Levels of Armv7E-M without an FPU.
+const ON_V7EM: &[&str] = &["cortex-m4", "cortex-m7+nofp", "cortex-m4+strict-align", "cortex-m7+nofp+strict-align"];
+/// Levels of Cortex-M33 with its FPU.
+const ON_M33: &[&str] = &["cortex-m33", "cortex-m33+nodsp", "cortex-m33+strict-align", "cortex-m33+nodsp+strict-align"];
 
 /// Armv8.1-M with the main extension and an FPU. Float ABIs do not matter, so one target has both spellings.
 pub(super) const V81M_FLOAT: Target = Target {
@@ -103,16 +114,21 @@ const fn family(names: &'static [&'static str], of: Chip) -> Chip {
 const M0: Chip = core(&["cortex-m0", "cortex-m1"], &["cortex-m0"], V6M);
 const M0PLUS: Chip = core(&["cortex-m0plus", "cortex-m0+"], &["cortex-m0plus"], V6M);
 const M23: Chip = core(&["cortex-m23"], &["cortex-m23"], V8M_BASE);
-const M3: Chip = core(&["cortex-m3"], &["cortex-m3"], V7M);
-const M4: Chip = core(&["cortex-m4"], &["cortex-m4"], V7EM);
-const M4F: Chip = core(&["cortex-m4f"], &["cortex-m4f"], V7EM_FLOAT);
-const M7: Chip = core(&["cortex-m7"], &["cortex-m7"], V7EM_FLOAT);
-const M33: Chip = core(&["cortex-m33"], &["cortex-m33"], V8M_FLOAT);
+const M3: Chip = core(&["cortex-m3"], ON_M3, V7M);
+const M4: Chip = core(&["cortex-m4"], &["cortex-m4", "cortex-m4+strict-align"], V7EM);
+const M4F: Chip = core(&["cortex-m4f"], &["cortex-m4f", "cortex-m4f+strict-align"], V7EM_FLOAT);
+const M7: Chip = core(&["cortex-m7"], &["cortex-m7", "cortex-m7+strict-align"], V7EM_FLOAT);
+const M33: Chip = core(&["cortex-m33"], ON_M33, V8M_FLOAT);
 const M55: Chip = core(&["cortex-m55"], &["cortex-m55"], V81M_FLOAT);
 const M85: Chip = core(&["cortex-m85"], &["cortex-m85"], V81M_FLOAT);
 const IMC: Chip = core(&["rv32imc"], &["rv32imc"], RV32IMC);
 const IMAC: Chip = core(&["rv32imac"], &["rv32imac"], RV32IMAC);
 const IMAFC: Chip = core(&["rv32imafc"], &["rv32imafc"], RV32IMAFC);
+
+/// Makes a core with modifiers. Its level has the same name.
+const fn modified(level: &'static [&'static str], on: Target) -> Chip {
+    core(level, level, on)
+}
 
 /// Cores, chips and boards. The longest matching prefix of a name wins.
 pub const CHIPS: &[Chip] = &[
@@ -126,6 +142,19 @@ pub const CHIPS: &[Chip] = &[
     M33,
     M55,
     M85,
+    modified(&["cortex-m3+strict-align"], V7M),
+    modified(&["cortex-m4+strict-align"], V7EM),
+    modified(&["cortex-m4f+strict-align"], V7EM_FLOAT),
+    modified(&["cortex-m7+nofp"], V7EM),
+    modified(&["cortex-m7+nofp+strict-align"], V7EM),
+    modified(&["cortex-m7+strict-align"], V7EM_FLOAT),
+    modified(&["cortex-m33+nodsp"], V8M_FLOAT),
+    modified(&["cortex-m33+nodsp+nofp"], V8M),
+    modified(&["cortex-m33+nodsp+nofp+strict-align"], V8M),
+    modified(&["cortex-m33+nodsp+strict-align"], V8M_FLOAT),
+    modified(&["cortex-m33+nofp"], V8M),
+    modified(&["cortex-m33+nofp+strict-align"], V8M),
+    modified(&["cortex-m33+strict-align"], V8M_FLOAT),
     IMC,
     IMAC,
     IMAFC,
@@ -257,6 +286,11 @@ const MISSING: &[(&[&str], &str)] = &[
     (&["esp32", "esp8266", "xtensa"], "Xtensa processors are not supported"),
 ];
 
+/// Returns the core of a name, which is its whole name or one of its levels.
+pub fn core_of(name: &str) -> Option<&'static Chip> {
+    CHIPS.iter().find(|chip| chip.memory.is_none() && chip.names.contains(&name))
+}
+
 /// Returns the chip of a lower-case name.
 pub fn chip_of(name: &str) -> Option<&'static Chip> {
     let longest = |chip: &Chip| chip.names.iter().filter(|start| begins(name, start)).map(|start| start.len()).max();
@@ -326,7 +360,7 @@ mod tests {
             ("ra8e1", "cortex-m85"),
             ("stm32n657x0", "cortex-m55"),
         ] {
-            assert_eq!(chip_of(name).map(|chip| chip.target.levels), Some(&[level][..]), "{name}");
+            assert_eq!(chip_of(name).map(|chip| chip.target.levels[0]), Some(level), "{name}");
         }
         for name in ["cortex-m52", "esp32", "esp32s3", "ch32v003", "rv32i", "rv32imcb"] {
             assert!(chip_of(name).is_none() && missing(name).is_some(), "{name}");

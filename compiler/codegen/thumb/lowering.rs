@@ -16,6 +16,8 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Thumb>;
 pub(super) struct Thumb {
     /// Whether binary32 has registers.
     pub has_floats: bool,
+    /// `true` if loads and stores must be at multiples of their bytes.
+    pub only_aligned: bool,
     /// Whether products take halves of words.
     pub has_halves: bool,
     /// Values that only such products use.
@@ -35,6 +37,7 @@ impl Thumb {
     pub fn new(kernel: &Kernel, machine: &Machine) -> Self {
         Self {
             has_floats: machine.fma,
+            only_aligned: machine.only_aligned,
             has_halves: has_dsp(machine),
             factors: factors(kernel),
             vectors: if machine.byte_sixteens { vectors(kernel) } else { EntitySet::new() },

@@ -40,7 +40,7 @@ const ON_HIGH_ZERO: [Reach; 2] = [reach(6, 1 << 8, 4), reach(8, 1 << 20, 4)];
 
 /// Tests whether a machine has the DSP extension.
 pub(super) fn has_dsp(machine: &Machine) -> bool {
-    machine.level != "cortex-m3"
+    machine.takes_words_apart()
 }
 
 /// Tests whether a kernel has products of vectors or copies vectors.

@@ -43,6 +43,10 @@ impl Words for Lowering<'_> {
         self.set.zeros.contains(loaded)
     }
 
+    fn only_aligned(&self) -> bool {
+        self.set.only_aligned
+    }
+
     fn has_halves(&self) -> bool {
         self.set.has_halves
     }

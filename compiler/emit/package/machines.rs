@@ -114,7 +114,8 @@ impl Machine {
     pub fn of(target: &Target, level: &str) -> Self {
         let plain = level.split('+').next().unwrap_or(level);
         let row = MACHINES.iter().find(|row| row.of == plain).or_else(|| MACHINES.iter().find(|row| row.of == target.name));
-        row.copied().unwrap_or(NONE)
+        let row = row.copied().unwrap_or(NONE);
+        Self { has_fpu: row.has_fpu && !level.contains("+nofp"), ..row }
     }
 }
 

@@ -37,7 +37,11 @@ where
         if self.loads_vectors(result) {
             return self.load_vectors(buffer, at, ty);
         }
-        let packed = active == ty.lanes && self.has_halves() && self.loads_factors(result) && bytes.is_multiple_of(4);
+        let packed = active == ty.lanes
+            && self.has_halves()
+            && self.loads_factors(result)
+            && bytes.is_multiple_of(4)
+            && self.takes_words(buffer, at);
         let zeros = self.wants_zeros(result);
         let key = (self.block, buffer, at, active, ty, [packed, zeros]);
         if let Some(known) = self.loads.get(&key) {

@@ -81,3 +81,21 @@ fn a_single_product_of_halves_takes_one_instruction() {
     // The weight is loaded and unpacked before the loop.
     assert!(found.ends_with(&["ldr", "smlabt", "cmp", "bcc"].map(String::from)), "{found:?}");
 }
+
+/// Only the core for programs that trap unaligned accesses reads a word in pieces, if nothing is known of its place.
+#[test]
+fn unaligned_words_are_read_in_pieces_where_they_trap() {
+    let text = "kernel @k(x: input i32[8] align 1, y: output i32[8] align 4) {
+      for %1 in 0..8 step 1 {
+        %2: i32 = load x[%1]
+        store y[%1], %2
+      }
+    }";
+    let kernel = narrow(&parse_kernel(text).unwrap(), &Assumed::default());
+    for (level, bytes) in [("cortex-m4f", 0), ("cortex-m4f+strict-align", 4)] {
+        let Some(lines) = decode(&compile_kernel(&kernel, machine(level).unwrap()).unwrap().bytes) else {
+            return eprintln!("skipped: no decoder");
+        };
+        assert_eq!(lines.iter().filter(|line| line.starts_with("ldrb") || line.starts_with("ldrsb")).count(), bytes, "{level}: {lines:#?}");
+    }
+}
