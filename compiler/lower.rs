@@ -57,7 +57,7 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
     if !module.open_constants {
         for (level, machine) in cpus.iter().enumerate() {
             let steps = methods.iter_mut().map(|method| &mut method.levels[level].steps[..]).collect();
-            alike::join(level, (machine, options.goal), steps, &mut pool);
+            alike::join(level, (machine, alike::Over::of(&options)), steps, &mut pool);
         }
     }
     let (mut kernels, constants) = pool.finish();

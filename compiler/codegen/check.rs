@@ -2,10 +2,12 @@
 //! or in the planner becomes an error that names the operator, instead of a write to other memory.
 
 use crate::diagnostic::{Diagnostic, codes};
-use crate::kernel::BufferKind;
+use crate::kernel::verify::verify;
+use crate::kernel::{BufferKind, Kernel, Member, Members};
 use crate::program::{
     ALIGNMENT, Address, Call, Crossing, Division, Method, Parallel, Program, Step, Tasks, Visit, calls_of_sides, externals, walk,
 };
+use cranelift_entity::EntityRef;
 use std::fmt;
 
 /// Maximum nesting depth of steps.
@@ -41,6 +43,9 @@ enum StepFault {
     /// An argument that does not fit its buffer.
     #[error("buffer {buffer} of kernel {kernel} at {address:?} {fault}")]
     Buffer { buffer: String, kernel: String, address: Address, fault: BufferFault },
+    /// Numbers of a joined kernel that no member has.
+    #[error("a call of kernel {kernel} passes the numbers of no member")]
+    NoMember { kernel: String },
 }
 
 /// The numbers of a kernel's arguments.
@@ -88,6 +93,9 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
         if !fits || initial.is_some_and(|bytes| bytes != Some(variable.bytes)) {
             return Err(bug(format!("variable {} is not where it should be", variable.name)));
         }
+    }
+    for kernel in program.kernels.iter().filter(|kernel| kernel.members().is_some()) {
+        verify(kernel).map_err(|error| bug(error.to_string()))?;
     }
     for method in &program.methods {
         check_method(program, method).map_err(|diagnostic| diagnostic.in_function(&method.name))?;
@@ -234,7 +242,10 @@ fn check_call(program: &Program, method: &Method, call: &Call, is_in_region: boo
     if !sound {
         return Err(StepFault::Slices { kernel: kernel.name.clone() });
     }
-    for (i, ((_, buffer), &address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
+    let member = kernel.members().map(|members| member(program, (kernel, members), call)).transpose()?;
+    for (i, ((number, buffer), &address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
+        // A call for a member is as large as its own buffers.
+        let buffer = member.and_then(|member| member.buffers.get(number.index())).unwrap_or(buffer);
         let (stride, last) = blocks.map_or((0, 0), |blocks| (blocks.strides[i], blocks.most.saturating_sub(blocks.block)));
         let wrong = |fault| StepFault::Buffer { buffer: buffer.name.clone(), kernel: kernel.name.clone(), address, fault };
         let of_device = if is_in_region { room_on_device(program, address) } else { None };
@@ -252,6 +263,23 @@ fn check_call(program: &Program, method: &Method, call: &Call, is_in_region: boo
         }
     }
     Ok(())
+}
+
+/// Returns the member whose numbers a call passes to a joined kernel.
+fn member<'p>(program: &Program, (kernel, members): (&'p Kernel, &'p Members), call: &Call) -> Result<&'p Member, StepFault> {
+    let place = kernel.pointer_params().position(|(buffer, _)| buffer == members.buffer);
+    let numbers = place.and_then(|place| call.arguments.get(place)).and_then(|&address| words(program, address, members));
+    let found = numbers.and_then(|numbers| members.with(&numbers));
+    found.ok_or_else(|| StepFault::NoMember { kernel: kernel.name.clone() })
+}
+
+/// Returns the words of a constant, as many as members have.
+fn words(program: &Program, address: Address, members: &Members) -> Option<Vec<i32>> {
+    let Address::Constant(constant, offset) = address else { return None };
+    let bytes = program.constants.get(constant as usize)?.data.bytes();
+    let wanted = members.list.first()?.numbers.len();
+    let (words, _) = bytes.get(usize::try_from(offset).ok()?..)?.as_chunks::<4>();
+    Some(words.get(..wanted)?.iter().map(|&word| i32::from_le_bytes(word)).collect())
 }
 
 /// Returns what [`room`] returns, for a variable that lives on the device. It has the same offset from an aligned address as in the state.
@@ -282,4 +310,48 @@ fn room(program: &Program, method: &Method, address: Address) -> Option<(u64, u6
 
 fn bug(what: String) -> Diagnostic {
     Diagnostic::new(codes::OWN_CHECK, what).help("this is a mistake in modelc; please report it with the model")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::text::parse_kernel;
+    use crate::kernel::{Buffer, BufferData, Proof};
+    use crate::program::{Blob, Origin};
+
+    /// A call of a joined kernel that copies 4 or 7 words, and passes a number of words.
+    fn program(words: i32, scratch_bytes: u64) -> Program {
+        let text = "kernel @k(x: input i32[4] align 4, y: output i32[4] align 4, numbers: input i32[1] align 4) {
+          %1: i32 = load numbers[0]
+          %2: i64 = sign_extend %1
+          for %3 in 0..%2 step 1 {
+            %4: i32 = load x[%3]
+            store y[%3], %4
+          }
+        }";
+        let mut kernel = parse_kernel(text).expect("a kernel");
+        let member = |length: i32| {
+            let buffers = kernel.buffers[..2].iter().map(|data| BufferData { elements: length as u64, ..data.clone() }).collect();
+            Member { numbers: vec![length], buffers }
+        };
+        kernel.proof = Proof::Members(Members { buffer: Buffer::new(2), list: vec![member(4), member(7)] });
+        let arguments = vec![Address::Scratch(0), Address::Scratch(64), Address::Constant(0, 4)];
+        let call = Call { kernel: 0, arguments, extents: vec![], division: Division::Whole, origin: Origin::default() };
+        let method = Method { name: "run".into(), steps: vec![Step::Call(call)], scratch_bytes, optimal: true, ..Method::default() };
+        let data: Vec<u8> = [9, words].into_iter().flat_map(i32::to_le_bytes).collect();
+        let numbers = Blob { name: "numbers".into(), data: data.into() };
+        Program { kernels: vec![kernel], constants: vec![numbers], methods: vec![method], ..Program::default() }
+    }
+
+    #[test]
+    fn calls_pass_the_numbers_of_a_member_and_have_its_memory() {
+        assert_eq!(check(&program(7, 64 + 28)), Ok(()));
+        assert_eq!(check(&program(4, 64 + 16)), Ok(()));
+        let says = |words, scratch_bytes, what: &str| {
+            let message = check(&program(words, scratch_bytes)).unwrap_err().message;
+            assert!(message.contains(what), "{message}");
+        };
+        says(5, 1024, "passes the numbers of no member");
+        says(7, 64 + 24, "has 24 bytes of 28");
+    }
 }

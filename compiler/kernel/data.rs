@@ -1,6 +1,7 @@
 //! A kernel: its buffers, its grid and its body.
 
 use super::instructions::{Inst, Region};
+use super::members::Proof;
 use super::types::{Buffer, Lane, Type, Value};
 use cranelift_entity::EntityRef;
 
@@ -97,6 +98,8 @@ pub struct Kernel {
     pub types: Vec<Type>,
     /// The body; its parameters are the integer parameters.
     pub body: Region,
+    /// The calls for which accesses are proven.
+    pub proof: Proof,
 }
 
 impl Kernel {

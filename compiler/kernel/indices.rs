@@ -116,11 +116,11 @@ impl Indices {
         if let (Some(grid), Some(&position)) = (kernel.grid, kernel.body.params.first()) {
             indices.count_positions(position, grid);
         }
-        indices.region(&kernel.body, &kernel.types, assumed);
+        indices.region(&kernel.body, &kernel.types, (assumed, kernel.members()));
         indices
     }
 
-    fn region(&mut self, region: &Region, types: &[Type], assumed: &Assumed) {
+    fn region(&mut self, region: &Region, types: &[Type], assumed: (&Assumed, Option<&Members>)) {
         for Statement { results, inst } in &region.statements {
             match (inst, &results[..]) {
                 (Inst::For { start, end, step, carried, body, .. }, _) => {
@@ -157,13 +157,22 @@ impl Indices {
         }
     }
 
-    /// Bounds a loaded scalar by the range that callers promise.
-    fn load(&mut self, value: Value, ty: Type, inst: &Inst, assumed: &Assumed) {
-        if let Inst::Load { buffer, .. } = inst
-            && ty.lanes == 1
-            && let Some(interval) = assumed.elements.get(&buffer.index())
-        {
+    /// Bounds a loaded scalar by the range that callers promise, or by the numbers of the kernel's members.
+    fn load(&mut self, value: Value, ty: Type, inst: &Inst, (assumed, members): (&Assumed, Option<&Members>)) {
+        let Inst::Load { buffer, index, offset, .. } = inst else { return };
+        if ty.lanes != 1 {
+            return;
+        }
+        if let Some(interval) = assumed.elements.get(&buffer.index()) {
             self.known[value.index()].interval = *interval;
+        }
+        let place = self.number(*index).and_then(|index| usize::try_from(index.checked_add(*offset)?).ok());
+        if let Some(numbers) = members.filter(|members| members.buffer == *buffer).zip(place).map(|(members, place)| members.at(place))
+            && let Some((low, high)) = numbers.clone().min().zip(numbers.clone().max())
+        {
+            let known = &mut self.known[value.index()];
+            known.interval = Interval { low: low.into(), high: high.into() };
+            known.multiple = numbers.map(|number| exponent(number.into())).min().unwrap_or(0);
         }
     }
 
@@ -237,6 +246,7 @@ impl Indices {
             Some(sum) => self.interval_of(sum).filter(|interval| interval.fits(ty.lane)).unwrap_or(interval),
             None => interval,
         };
+        self.known[value.index()].multiple = self.multiple_of_result(inst);
         self.known[value.index()].sum = sum;
     }
 
@@ -252,6 +262,15 @@ impl Indices {
             },
             Inst::ShiftConstant { op: BinaryOp::ShiftLeft, a, count } if count < 63 => self.sum(a).times(1 << count),
             _ => None,
+        }
+    }
+
+    /// Returns the exponent of a power of two that divides a result which is a term.
+    fn multiple_of_result(&self, inst: &Inst) -> u32 {
+        match *inst {
+            Inst::Binary { op: BinaryOp::Mul, a, b } => (self.multiple(a) + self.multiple(b)).min(OF_ZERO),
+            Inst::Convert { op: ConvertOp::SignExtend, a } => self.multiple(a),
+            _ => 0,
         }
     }
 

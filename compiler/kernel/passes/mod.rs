@@ -11,9 +11,11 @@ mod narrow;
 pub mod numbers;
 pub mod parts;
 pub mod range;
+mod renumbered;
 mod whole;
 
 pub use narrow::narrow;
+pub use renumbered::renumbered;
 
 use super::verify::verify;
 use super::{Inst, Kernel};

@@ -13,6 +13,15 @@ pub struct Reading {
     pub stored: u32,
     /// `true` if a shift by a loaded count is one instruction.
     pub shifts_by_lane: bool,
+    /// `true` if indices are read, too: bounds of loops, strides and offsets. The merged kernel is then proven for each of its members.
+    pub indices: bool,
+}
+
+impl Reading {
+    /// Returns the place in memory of numbers of a lane type. Indices need no vector.
+    fn store(self, lane: Lane, is_index: bool) -> Store {
+        if is_index { Store { lane: Lane::I32, bytes: 4 } } else { Store { lane, bytes: self.stored.max(lane.bytes()) } }
+    }
 }
 
 /// A number of a kernel, which may differ between kernels that are merged.
@@ -20,13 +29,29 @@ pub struct Reading {
 pub struct Number {
     lane: Lane,
     bits: u64,
+    is_index: bool,
 }
 
-/// Lane types of numbers. Each has its own buffer. Wide types come first, so that all buffers are aligned.
+/// A buffer of numbers: their lane type, and the bytes of each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Store {
+    lane: Lane,
+    bytes: u32,
+}
+
+impl Store {
+    /// Returns the number of elements that hold a number.
+    fn elements(self) -> u32 {
+        self.bytes / self.lane.bytes()
+    }
+}
+
+/// Lane types of numbers. Wide types come first, so that all buffers are aligned.
 const LANES: [Lane; 6] = [Lane::I64, Lane::F64, Lane::I32, Lane::F32, Lane::I16, Lane::I8];
 
 /// Returns the kernel without its name and numbers, and the numbers in the order of the statements. Buffer sizes are left out, too, unless a gather
-/// clamps its indices: the statements alone determine which elements are needed.
+/// clamps its indices: the statements alone determine which elements are needed. If indices are numbers, a buffer that is only read equals one that
+/// is written, since a merged kernel may overwrite its input for some members.
 pub fn outline(kernel: &Kernel, reading: Reading) -> (Kernel, Vec<Number>) {
     let mut outline = kernel.clone();
     let mut numbers = Vec::new();
@@ -38,25 +63,44 @@ pub fn outline(kernel: &Kernel, reading: Reading) -> (Kernel, Vec<Number>) {
         match &mut statement.inst {
             Inst::Constant { bits } => *bits = 0,
             Inst::ShiftConstant { count, .. } => *count = 0,
-            _ => {}
+            inst => _ = inst.place_mut().map(|(_, offset)| *offset = 0),
         }
     });
     outline.name.clear();
-    if !clamps {
-        outline.buffers.iter_mut().for_each(|buffer| buffer.elements = 0);
+    for buffer in &mut outline.buffers {
+        if !clamps {
+            buffer.elements = 0;
+        }
+        if reading.indices && buffer.kind == BufferKind::Input {
+            buffer.kind = BufferKind::Output;
+        }
     }
     (outline, numbers)
 }
 
-/// Returns the number of a statement, if it can be loaded instead. Index constants cannot: bounds are proven with them. A loaded shift count needs an
-/// instruction that only some machines have.
+/// Returns the number of a statement, if it can be loaded instead. Indices can if the merged kernel is proven for each member. A loaded shift count
+/// needs an instruction that only some machines have.
 fn number_of(kernel: &Kernel, statement: &Statement, reading: Reading) -> Option<Number> {
+    let index = |number: i64| {
+        let fits = reading.indices && i32::try_from(number).is_ok();
+        fits.then_some(Number { lane: Lane::I32, bits: u64::from(number as u32), is_index: true })
+    };
+    if let Inst::Load { offset, .. } | Inst::LoadSplat { offset, .. } | Inst::LoadSplatGroup { offset, .. } | Inst::Store { offset, .. } =
+        statement.inst
+    {
+        return index(offset);
+    }
     let [result] = statement.results[..] else { return None };
     let ty = kernel.ty(result);
+    if let Inst::Constant { bits } = statement.inst
+        && ty == Type::INDEX
+    {
+        return index(bits.cast_signed());
+    }
     match statement.inst {
-        Inst::Constant { bits } if ty != Type::INDEX && ty.lane != Lane::Mask => Some(Number { lane: ty.lane, bits }),
+        Inst::Constant { bits } if ty.lane != Lane::Mask => Some(Number { lane: ty.lane, bits, is_index: false }),
         Inst::ShiftConstant { count, .. } if ty.lane == Lane::I32 && reading.shifts_by_lane => {
-            Some(Number { lane: Lane::I32, bits: count.into() })
+            Some(Number { lane: Lane::I32, bits: count.into(), is_index: false })
         }
         _ => None,
     }
@@ -66,8 +110,8 @@ fn number_of(kernel: &Kernel, statement: &Statement, reading: Reading) -> Option
 pub struct Slots {
     /// Place of each number of the outline, in the buffer of its lane type. `None` if it stays a constant.
     of_numbers: Vec<Option<usize>>,
-    /// Lane types in use, each with one number of the outline for every place.
-    places: Vec<(Lane, Vec<usize>)>,
+    /// Buffers of numbers, each with one number of the outline for every place.
+    places: Vec<(Store, Vec<usize>)>,
     reading: Reading,
 }
 
@@ -75,16 +119,21 @@ impl Slots {
     /// Assigns places for kernels with equal outlines. `members` are these kernels with their numbers.
     pub fn new(members: &[(&Kernel, &[Number])], reading: Reading) -> Self {
         let column = |i: usize| members.iter().map(|(_, numbers)| numbers[i]).collect::<Vec<_>>();
-        let mut places = LANES.map(|lane| (lane, Vec::new()));
-        let mut known: FxHashMap<Vec<Number>, usize> = FxHashMap::default();
+        let mut stores: Vec<Store> = LANES.iter().map(|&lane| reading.store(lane, false)).collect();
+        if !stores.contains(&reading.store(Lane::I32, true)) {
+            stores.push(reading.store(Lane::I32, true));
+        }
+        let mut places: Vec<(Store, Vec<usize>)> = stores.into_iter().map(|store| (store, vec![])).collect();
+        let mut known: FxHashMap<(Store, Vec<u64>), usize> = FxHashMap::default();
         let of_numbers = (0..members[0].1.len()).map(|i| {
             let column = column(i);
             if column.iter().all(|number| *number == column[0]) {
                 return None;
             }
-            let (_, list) = places.iter_mut().find(|(lane, _)| *lane == column[0].lane)?;
+            let wanted = reading.store(column[0].lane, column[0].is_index);
+            let (_, list) = places.iter_mut().find(|(store, _)| *store == wanted)?;
             let next = list.len();
-            let place = *known.entry(column).or_insert(next);
+            let place = *known.entry((wanted, column.iter().map(|number| number.bits).collect())).or_insert(next);
             if place == next {
                 list.push(i);
             }
@@ -95,9 +144,21 @@ impl Slots {
         Self { of_numbers, places, reading }
     }
 
-    /// Returns how many numbers are read.
-    pub fn len(&self) -> usize {
-        self.places.iter().map(|(_, list)| list.len()).sum()
+    /// Returns the bytes of all numbers of a member.
+    pub fn bytes(&self) -> usize {
+        self.places.iter().map(|(store, list)| list.len() * store.bytes as usize).sum()
+    }
+
+    /// Tests whether accesses of the merged kernel are proven for all members: for each of them, by the indices that it reads; or for all together. All
+    /// together must be alike in the buffers that they write.
+    pub fn are_proven(&self, members: &[(&Kernel, &[Number])]) -> bool {
+        let kinds = |kernel: &Kernel| kernel.buffers.iter().map(|data| data.kind).collect::<Vec<_>>();
+        self.has_indices() || members.iter().all(|(member, _)| kinds(member) == kinds(members[0].0))
+    }
+
+    /// Tests whether the merged kernel reads indices.
+    fn has_indices(&self) -> bool {
+        self.reading.indices && self.places.iter().any(|(store, _)| *store == self.reading.store(Lane::I32, true))
     }
 
     /// Tests whether all numbers are equal in all kernels.
@@ -107,9 +168,9 @@ impl Slots {
 
     /// Returns the byte offset of each buffer in [`Slots::contents`]. These buffers are the last parameters of [`Slots::kernel`].
     pub fn starts(&self) -> Vec<u64> {
-        let starts = self.places.iter().scan(0, |offset, (_, list)| {
+        let starts = self.places.iter().scan(0, |offset, (store, list)| {
             let start = *offset;
-            *offset += list.len() as u64 * u64::from(self.reading.stored);
+            *offset += list.len() as u64 * u64::from(store.bytes);
             Some(start)
         });
         starts.collect()
@@ -118,9 +179,9 @@ impl Slots {
     /// Returns the numbers of one kernel as bytes, buffer after buffer.
     pub fn contents(&self, numbers: &[Number]) -> Vec<u8> {
         let mut bytes: Vec<u8> = Vec::new();
-        for (lane, list) in &self.places {
-            let (size, repeated) = (lane.bytes() as usize, (self.reading.stored / lane.bytes()) as usize);
-            bytes.extend(list.iter().flat_map(|&i| numbers[i].bits.to_le_bytes()[..size].repeat(repeated)));
+        for (store, list) in &self.places {
+            let size = store.lane.bytes() as usize;
+            bytes.extend(list.iter().flat_map(|&i| numbers[i].bits.to_le_bytes()[..size].repeat(store.elements() as usize)));
         }
         bytes
     }
@@ -128,74 +189,180 @@ impl Slots {
     /// Returns the merged kernel, which replaces all members.
     pub fn kernel(&self, members: &[(&Kernel, &[Number])]) -> Kernel {
         let mut kernel = members[0].0.clone();
-        // Each buffer gets its smallest size among the members, so that accesses are proven for all. Calls for larger tensors reach further in their
-        // own tensors.
+        let own = kernel.buffers.len();
+        // Without read indices, all members access the same elements. They are proven for the smallest size of a buffer, and calls for larger tensors
+        // reach further in their own tensors.
         for (i, buffer) in kernel.buffers.iter_mut().enumerate() {
-            buffer.elements = members.iter().map(|(member, _)| member.buffers[i].elements).min().unwrap_or(0);
+            let all = || members.iter().map(|(member, _)| &member.buffers[i]);
+            buffer.elements = if self.reading.indices { common_length(all()) } else { all().map(|data| data.elements).min().unwrap_or(0) };
+            if all().any(|data| data.kind == BufferKind::Output) {
+                buffer.kind = BufferKind::Output;
+            }
         }
         let mut buffers = FxHashMap::default();
-        for (lane, list) in &self.places {
-            buffers.insert(*lane, Buffer::new(kernel.buffers.len()));
-            let elements = list.len() as u64 * u64::from(self.reading.stored / lane.bytes());
-            let (name, kind, alignment) = (format!("numbers_{}", Type::scalar(*lane)), BufferKind::Input, self.reading.stored);
-            kernel.buffers.push(BufferData::new(name, kind, *lane, elements, alignment));
+        for (store, list) in &self.places {
+            buffers.insert(*store, Buffer::new(kernel.buffers.len()));
+            let elements = list.len() as u64 * u64::from(store.elements());
+            let (name, kind) = (format!("numbers_{}", Type::scalar(store.lane)), BufferKind::Input);
+            kernel.buffers.push(BufferData::new(name, kind, store.lane, elements, store.bytes));
         }
         let start = Value::new(kernel.types.len());
         kernel.types.push(Type::INDEX);
         let mut body = std::mem::take(&mut kernel.body);
         let numbers = members[0].1.iter().zip(&self.of_numbers);
-        let mut reader = Reader { types: &mut kernel.types, buffers: &buffers, start, stored: self.reading.stored, numbers };
+        let mut reader = Reader { types: &mut kernel.types, buffers: &buffers, start, reading: self.reading, numbers };
         reader.region(&mut body, &|statement| number_of(members[0].0, statement, self.reading).is_some());
         body.statements.insert(0, Statement { results: smallvec![start], inst: Inst::Constant { bits: 0 } });
         kernel.body = body;
+        let store = self.reading.store(Lane::I32, true);
+        if let Some(&buffer) = buffers.get(&store).filter(|_| self.reading.indices) {
+            let list = members.iter().map(|(member, numbers)| self.member(store, member.buffers[..own].to_vec(), numbers)).collect();
+            kernel.proof = Proof::Members(Members { buffer, list });
+        }
         kernel
     }
+
+    /// Returns a member of a merged kernel that reads indices from a store.
+    fn member(&self, store: Store, buffers: Vec<BufferData>, numbers: &[Number]) -> Member {
+        let list = self.places.iter().filter(|(known, _)| *known == store).flat_map(|(_, list)| list);
+        Member { numbers: list.map(|&i| numbers[i].bits as i32).collect(), buffers }
+    }
+}
+
+/// Returns the length of a buffer of a merged kernel that reads indices. A parameter gets the length of a member, so that accesses at places that all
+/// members have are proven. It is the smallest of those that are no whole words, if there are such: code reads words where all of a buffer is words.
+/// An array of the kernel gets its largest length.
+fn common_length<'b>(all: impl Iterator<Item = &'b BufferData>) -> u64 {
+    let shortest = |data: &&BufferData| (data.bytes().is_multiple_of(4), data.elements);
+    let mut all = all.peekable();
+    let found = match all.peek().is_some_and(|data| data.kind.is_parameter()) {
+        true => all.min_by_key(shortest),
+        false => all.max_by_key(|data| data.elements),
+    };
+    found.map_or(0, |data| data.elements)
 }
 
 /// Replaces constants by loads.
 struct Reader<'a, N> {
     types: &'a mut Vec<Type>,
-    buffers: &'a FxHashMap<Lane, Buffer>,
+    buffers: &'a FxHashMap<Store, Buffer>,
     /// The index 0.
     start: Value,
-    /// Bytes of a place.
-    stored: u32,
+    reading: Reading,
     /// The remaining numbers, each with its place if it is read.
     numbers: N,
 }
 
+/// The statements of a region so far, and the words that they have read: places and values.
+#[derive(Default)]
+struct Written {
+    statements: Vec<Statement>,
+    words: Vec<(usize, Value)>,
+}
+
 impl<'a, N: Iterator<Item = (&'a Number, &'a Option<usize>)>> Reader<'_, N> {
     fn region(&mut self, region: &mut Region, is_number: &impl Fn(&Statement) -> bool) {
+        let mut written = Written::default();
+        for mut statement in std::mem::take(&mut region.statements) {
+            match self.next(&statement, is_number) {
+                Some((number, place)) if number.is_index => self.read_index(&mut statement, place, &mut written),
+                Some((number, place)) => self.read_number(&mut statement, (number.lane, place), &mut written.statements),
+                None => {}
+            }
+            let is_innermost = is_innermost(&statement.inst);
+            for inner in statement.inst.regions_mut() {
+                if is_innermost { self.innermost(inner, is_number, &mut written) } else { self.region(inner, is_number) }
+            }
+            written.statements.push(statement);
+        }
+        region.statements = written.statements;
+    }
+
+    /// Reads the indices of an innermost loop before it.
+    fn innermost(&mut self, region: &mut Region, is_number: &impl Fn(&Statement) -> bool, before: &mut Written) {
         let mut statements = Vec::with_capacity(region.statements.len());
         for mut statement in std::mem::take(&mut region.statements) {
-            let number = if is_number(&statement) { self.numbers.next() } else { None };
-            if let Some((number, Some(place))) = number {
-                let lanes = self.types[statement.results[0].index()].lanes;
-                let read = self.read(&mut statements, number.lane, *place, lanes);
-                statement.inst = match statement.inst {
-                    Inst::ShiftConstant { op, a, .. } => {
-                        let b = self.add(&mut statements, Type::vector(number.lane, lanes), read);
-                        Inst::Binary { op, a, b }
+            match self.next(&statement, is_number) {
+                Some((number, place)) if number.is_index => {
+                    let is_access = statement.inst.place_mut().is_some();
+                    if !is_access {
+                        self.read_index(&mut statement, place, before);
+                        before.statements.push(statement);
+                        continue;
                     }
-                    _ => read,
-                };
-            }
-            for region in statement.inst.regions_mut() {
-                self.region(region, is_number);
+                    let offset = self.index(place, before);
+                    self.shift_place(&mut statement, offset, &mut statements);
+                }
+                Some((number, place)) => self.read_number(&mut statement, (number.lane, place), &mut statements),
+                None => {}
             }
             statements.push(statement);
         }
         region.statements = statements;
     }
 
+    /// Returns the next number and its place, if a statement has a number that is read.
+    fn next(&mut self, statement: &Statement, is_number: &impl Fn(&Statement) -> bool) -> Option<(&'a Number, usize)> {
+        let (number, place) = if is_number(statement) { self.numbers.next()? } else { return None };
+        place.map(|place| (number, place))
+    }
+
+    /// Returns the word at a place, which is read once in a region.
+    fn word(&mut self, place: usize, written: &mut Written) -> Value {
+        if let Some(&(_, word)) = written.words.iter().find(|(known, _)| *known == place) {
+            return word;
+        }
+        let inst = self.read(&mut written.statements, self.reading.store(Lane::I32, true), place, 1);
+        let word = self.add(&mut written.statements, Type::scalar(Lane::I32), inst);
+        written.words.push((place, word));
+        word
+    }
+
+    /// Returns the index at a place.
+    fn index(&mut self, place: usize, written: &mut Written) -> Value {
+        let a = self.word(place, written);
+        self.add(&mut written.statements, Type::INDEX, Inst::Convert { op: ConvertOp::SignExtend, a })
+    }
+
+    /// Makes a statement read its index or its offset.
+    fn read_index(&mut self, statement: &mut Statement, place: usize, written: &mut Written) {
+        if statement.inst.place_mut().is_some() {
+            let offset = self.index(place, written);
+            self.shift_place(statement, offset, &mut written.statements);
+        } else {
+            statement.inst = Inst::Convert { op: ConvertOp::SignExtend, a: self.word(place, written) };
+        }
+    }
+
+    /// Adds an index to the place of an access, instead of its offset.
+    fn shift_place(&mut self, statement: &mut Statement, by: Value, statements: &mut Vec<Statement>) {
+        if let Some((index, offset)) = statement.inst.place_mut() {
+            *offset = 0;
+            *index = self.add(statements, Type::INDEX, Inst::Binary { op: BinaryOp::Add, a: *index, b: by });
+        }
+    }
+
+    /// Makes a statement read its number.
+    fn read_number(&mut self, statement: &mut Statement, (lane, place): (Lane, usize), statements: &mut Vec<Statement>) {
+        let lanes = self.types[statement.results[0].index()].lanes;
+        let read = self.read(statements, self.reading.store(lane, false), place, lanes);
+        statement.inst = match statement.inst {
+            Inst::ShiftConstant { op, a, .. } => {
+                let b = self.add(statements, Type::vector(lane, lanes), read);
+                Inst::Binary { op, a, b }
+            }
+            _ => read,
+        };
+    }
+
     /// Returns the instruction that yields a number in all lanes. A vector with more lanes than a place is joined from halves.
-    fn read(&mut self, statements: &mut Vec<Statement>, lane: Lane, place: usize, lanes: u16) -> Inst {
-        let per_place = (self.stored / lane.bytes()) as u16;
+    fn read(&mut self, statements: &mut Vec<Statement>, store: Store, place: usize, lanes: u16) -> Inst {
+        let per_place = store.elements() as u16;
         let mut held = lanes.min(per_place);
         let offset = place as i64 * i64::from(per_place);
-        let mut inst = Inst::Load { buffer: self.buffers[&lane], index: self.start, offset, active: held, mask: None };
+        let mut inst = Inst::Load { buffer: self.buffers[&store], index: self.start, offset, active: held, mask: None };
         while held < lanes {
-            let half = self.add(statements, Type::vector(lane, held), inst);
+            let half = self.add(statements, Type::vector(store.lane, held), inst);
             inst = Inst::Join { a: half, b: half };
             held *= 2;
         }
@@ -208,6 +375,12 @@ impl<'a, N: Iterator<Item = (&'a Number, &'a Option<usize>)>> Reader<'_, N> {
         statements.push(Statement { results: smallvec![value], inst });
         value
     }
+}
+
+/// Tests whether an instruction is a loop without loops or branches inside.
+fn is_innermost(inst: &Inst) -> bool {
+    let (Inst::For { body, .. } | Inst::Loop { body, .. }) = inst else { return false };
+    body.statements.iter().all(|inner| inner.inst.regions().is_empty())
 }
 
 #[cfg(test)]
@@ -243,13 +416,13 @@ mod tests {
 
     #[test]
     fn one_kernel_does_for_all_with_the_numbers_of_each() {
-        let reading = Reading { stored: 16, shifts_by_lane: true };
+        let reading = Reading { stored: 16, shifts_by_lane: true, indices: false };
         let kernels = [scaled("a", 5, 7, 2), scaled("b", -9, 7, 4), scaled("c", 100, 7, 0)];
         let outlines: Vec<_> = kernels.iter().map(|kernel| outline(kernel, reading)).collect();
         assert!(outlines.iter().all(|(outline, _)| *outline == outlines[0].0));
         let members: Vec<_> = kernels.iter().zip(&outlines).map(|(kernel, (_, numbers))| (kernel, &numbers[..])).collect();
         let slots = Slots::new(&members, reading);
-        assert_eq!((slots.len(), slots.starts()), (2, vec![0]), "the factor and what is added last are constants");
+        assert_eq!((slots.bytes(), slots.starts()), (32, vec![0]), "the factor and what is added last are constants");
         let one = slots.kernel(&members);
         assert_eq!(verify(&one), Ok(()));
         for (kernel, numbers) in &members {
@@ -258,5 +431,56 @@ mod tests {
         // If shift counts cannot be read, kernels with different counts differ.
         let fixed = Reading { shifts_by_lane: false, ..reading };
         assert_ne!(outline(&kernels[0], fixed).0, outline(&kernels[1], fixed).0);
+    }
+
+    /// Builds a kernel that copies every second row of `columns` words, from a word on. If it is in place, its input is written.
+    fn rows(name: &str, [rows, columns, from]: [u64; 3], in_place: bool) -> Kernel {
+        let mut b = KernelBuilder::new(name);
+        let kind = if in_place { BufferKind::Output } else { BufferKind::Input };
+        let x = b.buffer("x", kind, Lane::I32, 2 * rows * columns + from, 4);
+        let y = b.buffer("y", BufferKind::Output, Lane::I32, rows * columns, 4);
+        b.for_range(0, rows as i64, 1, |b, row| {
+            let (begin, to) = (b.scale_index(row, 2 * columns as i64, 0), b.scale_index(row, columns as i64, 0));
+            b.for_range(0, columns as i64, 1, |b, column| {
+                let (place, to) = (b.add(begin, column), b.add(to, column));
+                let loaded = b.load(x, place, from as i64, 1);
+                b.store(y, to, 0, loaded);
+            });
+        });
+        b.finish()
+    }
+
+    #[test]
+    fn bounds_strides_and_offsets_are_numbers_and_every_member_is_proven() {
+        for stored in [4, 16] {
+            let reading = Reading { stored, shifts_by_lane: true, indices: true };
+            let shapes = [[3, 5, 1], [2, 7, 3], [4, 2, 0]];
+            let kernels: Vec<Kernel> = shapes.iter().enumerate().map(|(i, &shape)| rows(&format!("k{i}"), shape, i == 1)).collect();
+            let outlines: Vec<_> = kernels.iter().map(|kernel| outline(kernel, reading)).collect();
+            assert!(outlines.iter().all(|(outline, _)| *outline == outlines[0].0));
+            let members: Vec<_> = kernels.iter().zip(&outlines).map(|(kernel, (_, numbers))| (kernel, &numbers[..])).collect();
+            let slots = Slots::new(&members, reading);
+            let one = slots.kernel(&members);
+            assert_eq!(verify(&one), Ok(()));
+            assert_eq!(one.buffers[0].kind, BufferKind::Output);
+            for (kernel, numbers) in &members {
+                let x: Vec<u8> = (0..kernel.buffers[0].elements as i32).flat_map(|n| (n * 77).to_le_bytes()).collect();
+                let run = |kernel: &Kernel, numbers: Option<Vec<u8>>| {
+                    let mut buffers = vec![x.clone(), vec![0; kernel.buffers[1].bytes() as usize]];
+                    buffers.extend(numbers);
+                    assert_eq!(interpret(kernel, &mut buffers, &[]), Ok(0));
+                    buffers.remove(1)
+                };
+                let mut of_member = Kernel { buffers: kernel.buffers.clone(), ..one.clone() };
+                of_member.buffers.push(one.buffers[2].clone());
+                assert_eq!(run(&of_member, Some(slots.contents(numbers))), run(kernel, None), "{}", kernel.name);
+            }
+            // The proof holds for the members only: a longer row leaves the second kernel's buffer.
+            let mut wrong = one;
+            if let Proof::Members(members) = &mut wrong.proof {
+                members.list[1].numbers.iter_mut().filter(|number| **number == 7).for_each(|number| *number = 8);
+            }
+            assert!(verify(&wrong).is_err());
+        }
     }
 }

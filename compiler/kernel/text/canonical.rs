@@ -29,7 +29,7 @@ pub fn canonical(kernel: &Kernel) -> Kernel {
         Renaming { kernel: &kernel, bits, constants: BTreeMap::new(), values: vec![None; kernel.types.len()], types: vec![] };
     let body = renaming.body(body);
     let types = renaming.types;
-    Kernel { types, body, ..kernel }
+    Kernel { types, body, proof: Proof::Alone, ..kernel }
 }
 
 /// Adds constant scalar indices to offsets, and replaces the indices by 0.

@@ -6,6 +6,7 @@
 //! - the types of operands and results, and the parameters and yields of regions,
 //! - that a kernel rounds in one way,
 //! - the rules of grids and of independent rounds,
+//! - that a joined kernel is sound for each of its members,
 //! - that accesses stay inside their buffers, if their indices are sums of constants and multiples of counters with constant bounds.
 
 mod division;
@@ -44,6 +45,9 @@ type Check<T = ()> = Result<T, Rule>;
 /// # Errors
 /// The first broken rule.
 pub fn verify(kernel: &Kernel) -> Result<(), VerifyError> {
+    if let Some(members) = kernel.members() {
+        members.list.iter().try_for_each(|member| verify(&kernel.of_member(members.buffer, member)))?;
+    }
     let states = vec![State::Unknown; kernel.types.len()];
     let mut verifier = Verifier { kernel, states, indices: Indices::new(&kernel.types, usize::MAX), loops: 0 };
     verifier.kernel().map_err(|mistake| VerifyError { kernel: kernel.name.clone(), place: mistake.place, rule: mistake.rule })

@@ -116,7 +116,8 @@ fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
         }
     };
     let grid = Some(Grid { positions, workgroup: WORKGROUP });
-    let mut written = Kernel { name: kernel.name.clone(), buffers: kernel.buffers.clone(), integers: 1, grid, types, body };
+    let mut written =
+        Kernel { name: kernel.name.clone(), buffers: kernel.buffers.clone(), integers: 1, grid, types, body, proof: Proof::Alone };
     for pass in [COMMON, DEAD] {
         (pass.run)(&mut written);
     }

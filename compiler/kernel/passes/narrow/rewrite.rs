@@ -17,7 +17,15 @@ pub(super) fn rewrite(kernel: &Kernel, widths: &Widths<'_>) -> Kernel {
     let mut rewriting = Rewriting { kernel, widths, types, renamed: values.collect(), constants: FxHashMap::default() };
     let body = rewriting.region(&kernel.body, &[]);
     let types = rewriting.types;
-    Kernel { name: kernel.name.clone(), buffers: kernel.buffers.clone(), integers: kernel.integers, grid: kernel.grid, types, body }
+    Kernel {
+        name: kernel.name.clone(),
+        buffers: kernel.buffers.clone(),
+        integers: kernel.integers,
+        grid: kernel.grid,
+        types,
+        body,
+        proof: kernel.proof.clone(),
+    }
 }
 
 struct Rewriting<'k> {

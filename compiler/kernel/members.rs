@@ -1,0 +1,116 @@
+//! Kernels that one joined kernel does the work of. They differ in numbers, which the joined kernel reads from one of its buffers.
+
+use super::passes::KNOWN;
+use super::*;
+use cranelift_entity::EntitySet;
+
+/// The calls for which a kernel's accesses are proven.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Proof {
+    /// All calls.
+    #[default]
+    Alone,
+    /// Calls that pass the numbers of a member.
+    Members(Members),
+}
+
+/// The members of a joined kernel.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Members {
+    /// The buffer of numbers, of i32.
+    pub buffer: Buffer,
+    /// The kernels.
+    pub list: Vec<Member>,
+}
+
+/// One kernel that a joined kernel does the work of.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Member {
+    /// Contents of the buffer of numbers.
+    pub numbers: Vec<i32>,
+    /// Its own buffers: the first ones of the joined kernel, with their own kinds and lengths.
+    pub buffers: Vec<BufferData>,
+}
+
+impl Members {
+    /// Returns the numbers at a place, one a member.
+    pub fn at(&self, place: usize) -> impl Iterator<Item = i32> + Clone {
+        self.list.iter().filter_map(move |member| member.numbers.get(place).copied())
+    }
+
+    /// Returns the member with some numbers.
+    pub fn with(&self, numbers: &[i32]) -> Option<&Member> {
+        self.list.iter().find(|member| member.numbers == numbers)
+    }
+}
+
+impl Kernel {
+    /// Returns the members of a joined kernel.
+    pub fn members(&self) -> Option<&Members> {
+        match &self.proof {
+            Proof::Alone => None,
+            Proof::Members(members) => Some(members),
+        }
+    }
+
+    /// Returns the kernel for the calls of one member: with its numbers as constants, and with its buffers.
+    pub fn of_member(&self, buffer: Buffer, member: &Member) -> Self {
+        let mut kernel = Self { proof: Proof::Alone, ..self.clone() };
+        kernel.buffers[..member.buffers.len()].clone_from_slice(&member.buffers);
+        let mut zeros = EntitySet::new();
+        for statement in self.statements() {
+            if let (Inst::Constant { bits: 0 }, &[result]) = (&statement.inst, &statement.results[..]) {
+                zeros.insert(result);
+            }
+        }
+        kernel.body.for_each_statement_mut(&mut |statement| {
+            if let Inst::Load { buffer: from, index, offset, mask: None, .. } = statement.inst
+                && from == buffer
+                && zeros.contains(index)
+                && let Some(number) = usize::try_from(offset).ok().and_then(|place| member.numbers.get(place))
+            {
+                statement.inst = Inst::Constant { bits: u64::from(number.cast_unsigned()) };
+            }
+        });
+        (KNOWN.run)(&mut kernel);
+        kernel
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::text::parse_kernel;
+    use crate::kernel::verify::verify;
+    use cranelift_entity::EntityRef;
+
+    /// A copy of as many words as the first number says. The members have `lengths` words.
+    fn joined(lengths: &[i32], elements: u64) -> Kernel {
+        let text = "kernel @k(x: input i32[4] align 4, y: output i32[4] align 4, numbers: input i32[1] align 4) {
+          %1: i32 = load numbers[0]
+          %2: i64 = sign_extend %1
+          for %3 in 0..%2 step 1 {
+            %4: i32 = load x[%3]
+            store y[%3], %4
+          }
+        }";
+        let mut kernel = parse_kernel(text).expect("a kernel");
+        let member = |&length: &i32| {
+            let buffers = kernel.buffers[..2].iter().map(|data| BufferData { elements, ..data.clone() }).collect();
+            Member { numbers: vec![length], buffers }
+        };
+        kernel.proof = Proof::Members(Members { buffer: Buffer::new(2), list: lengths.iter().map(member).collect() });
+        kernel
+    }
+
+    #[test]
+    fn every_member_is_proven() {
+        assert_eq!(verify(&joined(&[4, 7], 7)), Ok(()));
+        let error = verify(&joined(&[4, 7], 6)).unwrap_err().to_string();
+        assert!(error.contains('6'), "{error}");
+        let members = joined(&[4, 7], 7);
+        let members = members.members().expect("members");
+        assert_eq!((members.at(0).collect::<Vec<_>>(), members.at(1).count()), (vec![4, 7], 0));
+        assert!(members.with(&[5]).is_none() && members.with(&[7]).is_some());
+    }
+}
