@@ -1,8 +1,8 @@
 //! Innermost loops of schedules on machines with long vectors: sums stay in registers between iterations.
 
 use modelc::codegen::listing::{Listing, listing};
-use modelc::ir::WindowGeometry;
-use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Module, ScalarOp, TensorType, Type, Value};
+use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Module, NanRule, RequantizeRule, Scalar, ScalarOp};
+use modelc::ir::{TensorType, Type, Value, WindowGeometry};
 use modelc::lower::{self};
 use modelc::machine::{Isa, machine};
 use modelc::pipeline;
@@ -13,6 +13,8 @@ use modelc::target::target;
 enum Work {
     /// A convolution with a square window, in groups of this many channels.
     Conv { window: u64, channels: u64, outputs: u64, groups: u64 },
+    /// Such a convolution whose sums are requantized to bytes around a zero point.
+    Quantized { window: u64, channels: u64, outputs: u64, groups: u64, zero_point: i32 },
     /// A product of matrices.
     Matmul { rows: u64, inner: u64, outputs: u64 },
     /// A product of a row with weights of four bits, in blocks of this size.
@@ -43,6 +45,26 @@ pub fn same_size(window: u64) -> WindowGeometry {
     }
 }
 
+/// Scales sums by a factor for each channel, from 2⁻⁹ to 2⁻⁸, with TFLite's double rounding.
+fn requantized(builder: &mut FunctionBuilder<'_>, sums: Value, outputs: u64, zero_point: i32) -> Value {
+    let mut row = |number: &dyn Fn(u64) -> i32| {
+        let bytes = (0..outputs).flat_map(|i| number(i).to_le_bytes()).collect();
+        builder.literal(TensorType::of(ElementType::I32, &[outputs]), bytes).expect("a constant")
+    };
+    let [multipliers, shifts] = [row(&|i| (1 << 30) + i as i32 * 7_654_321), row(&|i| -7 - i as i32 % 2)];
+    let mut e = ExpressionBuilder::new(&[ElementType::I32; 3]);
+    let inputs: Vec<_> = (0..3).map(|i| e.input(i)).collect();
+    let scaled = e.op(ScalarOp::Requantize(RequantizeRule::TfliteDouble), &inputs).expect("numbers of 32 bits");
+    let number = e.constant(Scalar::i32(zero_point));
+    let mut result = e.op(ScalarOp::Add, &[scaled, number]).expect("numbers of 32 bits");
+    for (op, limit) in [(ScalarOp::Max(NanRule::First), -128), (ScalarOp::Min(NanRule::First), 127)] {
+        let limit = e.constant(Scalar::i32(limit));
+        result = e.op(op, &[result, limit]).expect("numbers of 32 bits");
+    }
+    let narrow = e.convert(result, ElementType::I8);
+    builder.map(&[sums, multipliers, shifts], e.finish(vec![narrow])).expect("shapes that broadcast")
+}
+
 /// Makes a module with some work on floats or bytes.
 fn module(work: Work, element: ElementType) -> Module {
     let accumulator = if element == ElementType::F32 { ElementType::F32 } else { ElementType::I32 };
@@ -59,6 +81,12 @@ fn module(work: Work, element: ElementType) -> Module {
             let image = parameter(&mut builder, &[1, 24, 24, channels]);
             let filter = constant(&mut builder, &[outputs, window, window, channels / groups]);
             builder.conv(image, filter, same_size(window), groups, (0, 0), accumulator).expect("a convolution")
+        }
+        Work::Quantized { window, channels, outputs, groups, zero_point } => {
+            let image = parameter(&mut builder, &[1, 24, 24, channels]);
+            let filter = constant(&mut builder, &[outputs, window, window, channels / groups]);
+            let sums = builder.conv(image, filter, same_size(window), groups, (0, 0), accumulator).expect("a convolution");
+            requantized(&mut builder, sums, outputs, zero_point)
         }
         Work::Matmul { rows, inner, outputs } => {
             let left = parameter(&mut builder, &[rows, inner]);
@@ -225,4 +253,44 @@ fn rows_take_two_blocks_of_four_bits_at_a_time() {
     let sums: Vec<&str> = hot.iter().filter_map(|line| line.strip_prefix("sdot ")?.split('.').next()).collect();
     let waits = sums.windows(4).filter(|window| window[..3].contains(&window[3])).count();
     assert_eq!(waits, 0, "products wait for the one before:\n{}", hot.join("\n"));
+}
+
+/// Returns the block with the most uses of an instruction, up to its first jump.
+fn block<'a>(text: &'a str, instruction: &str) -> Vec<&'a str> {
+    let block = text.split("block_").max_by_key(|block| block.matches(instruction).count()).unwrap_or_default();
+    let lines: Vec<&str> = block.lines().skip(1).map(str::trim).collect();
+    let end = lines.iter().position(|line| line.starts_with("b.")).map_or(lines.len(), |end| end + 1);
+    lines[..end].to_vec()
+}
+
+/// Tests a depthwise 3×3 layer of bytes: a pixel of sixteen channels takes at most 45 instructions with its requantization, and 55 if this follows
+/// the rule step by step.
+#[test]
+fn depthwise_pixels_take_few_instructions() {
+    for (zero_point, most, step) in [(-128, 45, "scvtf"), (0, 55, "sqrdmulh")] {
+        let work = Work::Quantized { window: 3, channels: 64, outputs: 64, groups: 64, zero_point };
+        let text = instructions(work, ElementType::I8, "aarch64+dotprod");
+        let hot = block(&text, "sdot");
+        let count = |what: &str| hot.iter().filter(|line| line.starts_with(what)).count();
+        let pixels = count("sdot") / 12;
+        assert!(pixels > 0 && count(step) == 4 * pixels, "zero point {zero_point}:\n{}", hot.join("\n"));
+        assert!(hot.len() <= most * pixels, "{} instructions for {pixels} pixels:\n{}", hot.len(), hot.join("\n"));
+    }
+}
+
+/// Tests requantization without limits: four pixels of sixteen channels take at most 75 instructions, and 100 if it follows the rule step by step.
+#[test]
+fn requantization_takes_few_instructions() {
+    for (zero_point, most, step) in [(-128, 75, "scvtf"), (0, 100, "sqrdmulh")] {
+        let work = Work::Quantized { window: 1, channels: 96, outputs: 64, groups: 1, zero_point };
+        let text = instructions(work, ElementType::I8, "aarch64+dotprod");
+        let epilogue = block(&text, step);
+        let steps = epilogue.iter().filter(|line| line.starts_with(step)).count();
+        assert!(
+            steps >= 16 && 16 * epilogue.len() <= most * steps,
+            "{} instructions for {steps}:\n{}",
+            epilogue.len(),
+            epilogue.join("\n")
+        );
+    }
 }
