@@ -58,6 +58,8 @@ impl WordSet for Thumb {
 
     fn reaches(address: Address, access: Access) -> bool {
         match (address.index, access) {
+            // The place of stack arrays is not known yet, and vectors reach few bytes.
+            (None, Access::Memory { unit: VECTOR, .. }) if !matches!(address.base, Base::Register(_)) => false,
             (None, _) => all_reach(address.displacement.into(), access),
             (Some((_, shift)), Access::Address) => address.displacement == 0 && shift < 4,
             (Some((_, shift)), Access::Memory { unit, bytes }) => {

@@ -262,7 +262,9 @@ where
 
     /// The first `active` lanes to memory.
     pub(super) fn store_lanes(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
-        if let Held::Vectors(vectors) = self.get(value)? {
+        if self.loads_vectors(value)
+            && let Held::Vectors(vectors) = self.get(value)?
+        {
             return self.store_vectors(buffer, at, &vectors);
         }
         let ty = self.ty(value);

@@ -193,7 +193,7 @@ pub trait Words: Ops<Word = VReg> {
         let sum = self.add_half_product(sum, lower[0], lower[1]);
         self.add_half_product(sum, upper[0], upper[1])
     }
-    /// Whether only products of vectors and stores use the bytes that a load gives.
+    /// Tells whether only products of vectors and stores use the bytes that a load gives.
     fn loads_vectors(&self, _loaded: Value) -> bool {
         false
     }

@@ -50,7 +50,9 @@ where
             let words = sums.into_iter().zip(x.into_iter().zip(y));
             return Ok(Held::Words(Upper::Sign, words.map(|(sum, (x, y))| self.products_of_bytes(sum, x, y)).collect()));
         }
-        if let (DotOp::SignedSixteens, Held::Vectors(x), Held::Vectors(y)) = (op, self.get(a)?, self.get(b)?) {
+        if op == DotOp::SignedSixteens
+            && let (Held::Vectors(x), Held::Vectors(y)) = (self.get(a)?, self.get(b)?)
+        {
             let words = sums.into_iter().zip(x.into_iter().zip(y));
             let added = words.map(|(sum, (x, y))| self.add_sixteen_products(sum, x, y)).collect::<Result<_, _>>()?;
             return Ok(Held::Words(Upper::Sign, added));
