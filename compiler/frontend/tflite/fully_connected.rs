@@ -137,7 +137,8 @@ impl FullyConnected {
         filter_scales(&self.filter, 0, self.filter.shape[0])
     }
 
-    /// Integer input, filter and output. LiteRT scales the sums in binary64 here, unlike in convolutions. TFLite Micro scales int8 as convolutions do.
+    /// Integer input, filter and output. LiteRT scales the sums in binary64 here, unlike in convolutions. TFLite Micro scales int8 as convolutions
+    /// do.
     fn integer(&self, operator: &mut Operator<'_, '_, '_>, widest: ElementType) -> Result<Value, Diagnostic> {
         let output = operator.output(0)?;
         let (input_affine, output_affine) = (operator.affine(&self.input.info)?, operator.affine(&output)?);

@@ -63,7 +63,11 @@ pub fn outline(kernel: &Kernel, reading: Reading) -> (Kernel, Vec<Number>) {
         match &mut statement.inst {
             Inst::Constant { bits } => *bits = 0,
             Inst::ShiftConstant { count, .. } => *count = 0,
-            inst => _ = inst.place_mut().map(|(_, offset)| *offset = 0),
+            inst => {
+                if let Some((_, offset)) = inst.place_mut() {
+                    *offset = 0;
+                }
+            }
         }
     });
     outline.name.clear();
@@ -149,8 +153,8 @@ impl Slots {
         self.places.iter().map(|(store, list)| list.len() * store.bytes as usize).sum()
     }
 
-    /// Tests whether accesses of the merged kernel are proven for all members: for each of them, by the indices that it reads; or for all together. All
-    /// together must be alike in the buffers that they write.
+    /// Tests whether accesses of the merged kernel are proven for all members. With indices that it reads, they are proven for each member. Without
+    /// them, all members must write the same buffers.
     pub fn are_proven(&self, members: &[(&Kernel, &[Number])]) -> bool {
         let kinds = |kernel: &Kernel| kernel.buffers.iter().map(|data| data.kind).collect::<Vec<_>>();
         self.has_indices() || members.iter().all(|(member, _)| kinds(member) == kinds(members[0].0))
