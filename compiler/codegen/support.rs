@@ -15,6 +15,8 @@ pub enum Support {
     Float(Format, FloatOp),
     /// A conversion of a float from the first format to the second.
     Convert(Format, Format),
+    /// The high word of a signed product of words.
+    HighProduct,
 }
 
 /// A division of integers of 64 bits. Division by 0 gives 0; the smallest number divided by −1 gives itself.
@@ -104,7 +106,7 @@ impl Support {
     /// Returns the number of words of each argument.
     pub fn arguments(self) -> Vec<usize> {
         match self {
-            Self::Divide | Self::DivideSigned => vec![1, 1],
+            Self::Divide | Self::DivideSigned | Self::HighProduct => vec![1, 1],
             Self::Long(_) => vec![2, 2],
             Self::Float(format, op) => match op {
                 FloatOp::SquareRoot | FloatOp::Truncate | FloatOp::ToSigned | FloatOp::ToUnsigned => vec![format.words()],
@@ -118,7 +120,7 @@ impl Support {
     /// Returns the number of words of the result.
     pub fn result(self) -> usize {
         match self {
-            Self::Divide | Self::DivideSigned => 1,
+            Self::Divide | Self::DivideSigned | Self::HighProduct => 1,
             Self::Long(_) => 2,
             Self::Float(format, op) => match op {
                 FloatOp::Equal | FloatOp::Less | FloatOp::LessEqual => 1,

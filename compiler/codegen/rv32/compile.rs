@@ -3,8 +3,8 @@
 use super::listing::text;
 use super::lowering::Riscv;
 use super::set::Riscv32;
-use crate::codegen::own::Emitted;
-use crate::codegen::own::words::word_kernel;
+use crate::codegen::own::words::{step_pointers, word_kernel};
+use crate::codegen::own::{Emitted, Function, count_uses, sweep};
 use crate::codegen::{Code, CodegenError};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
@@ -28,7 +28,12 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 }
 
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
-    word_kernel(kernel, &Riscv32::new(machine), |kernel| Riscv::new(kernel, machine), |_, _| {}, most_in_loop)
+    let joined = |function: &mut Function<_>, _: &[u32]| {
+        step_pointers::<Riscv>(function);
+        let mut uses = count_uses(function);
+        sweep(function, &mut uses);
+    };
+    word_kernel(kernel, &Riscv32::new(machine), |kernel| Riscv::new(kernel, machine), joined, most_in_loop)
 }
 
 /// Registers that loops may fill with what they hand on and with numbers; the rest is for what a round computes.

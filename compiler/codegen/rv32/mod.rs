@@ -14,6 +14,7 @@ mod registers;
 mod rows;
 mod select;
 mod set;
+mod stepped;
 mod words;
 
 #[cfg(test)]

@@ -6,11 +6,10 @@ use super::fuse::fuse;
 use super::listing::text;
 use super::lowering::Thumb;
 use super::pairs::pair_words;
-use super::pointers::step_pointers;
 use super::set::{Thumb2, has_dsp};
 use super::steps::step_by_access;
 use super::sums::keep_sums;
-use crate::codegen::own::words::word_kernel;
+use crate::codegen::own::words::{step_pointers, word_kernel};
 use crate::codegen::own::{Emitted, Function, count_uses, sweep};
 use crate::codegen::{Code, CodegenError};
 use crate::kernel::Kernel;
@@ -36,12 +35,12 @@ pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenErro
 
 fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
     if is_baseline(machine) {
-        return baseline::compile(kernel);
+        return baseline::compile(kernel, machine);
     }
     let state = |kernel: &Kernel| Thumb::new(kernel, machine);
     let joined = |function: &mut Function<_>, uses: &[u32]| {
         fuse(function, uses, has_dsp(machine));
-        step_pointers(function);
+        step_pointers::<Thumb>(function);
         pair_words(function);
         step_by_access(function);
         let mut uses = count_uses(function);

@@ -16,7 +16,7 @@ use crate::machine::Machine;
 /// [`CodegenError::Driver`] when the function breaks a rule of its language.
 pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<Code, CodegenError> {
     if is_baseline(machine) {
-        return baseline::compile_driver(function);
+        return baseline::compile_driver(function, machine);
     }
     word_driver(function, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine))
 }
@@ -27,7 +27,7 @@ pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<
 /// [`CodegenError::Bug`] when the function cannot be compiled.
 pub fn compile_support(what: Support, machine: &Machine) -> Result<Code, CodegenError> {
     if is_baseline(machine) {
-        return baseline::compile_support(what);
+        return baseline::compile_support(what, machine);
     }
     word_support(what, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine))
 }

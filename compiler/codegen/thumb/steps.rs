@@ -1,7 +1,8 @@
 //! A pass after lowering for accesses that add to their base (post-indexed).
 
 use super::inst::{Arg, Inst, Op};
-use super::rounds::sum_of;
+use super::lowering::Thumb;
+use crate::codegen::own::words::sum_of;
 use crate::codegen::own::{Address, Base, Function, count_uses};
 use regalloc2::VReg;
 
@@ -10,8 +11,8 @@ pub(super) fn step_by_access(function: &mut Function<Inst>) {
     let uses = count_uses(function);
     for data in function.blocks.iter_mut().filter(|data| data.hot) {
         for pointer in data.params.clone() {
-            let next = data.insts.iter().position(|inst| sum_of(inst).is_some_and(|sum| sum.1 == pointer));
-            if let Some((next, (to, _, step))) = next.and_then(|next| Some((next, sum_of(&data.insts[next])?)))
+            let next = data.insts.iter().position(|inst| sum_of::<Thumb>(inst).is_some_and(|sum| sum.1 == pointer));
+            if let Some((next, (to, _, step))) = next.and_then(|next| Some((next, sum_of::<Thumb>(&data.insts[next])?)))
                 && let Some(at) = stepping(&data.insts, pointer, step, uses[pointer.vreg()])
             {
                 data.insts.remove(next);

@@ -149,7 +149,7 @@ where
     /// Computes a remainder; 0 for a divisor of 0.
     fn remainder(&mut self, divide: WordOp, x: VReg, y: Operand<VReg>) -> VReg {
         let divisor = self.word_of(y);
-        let quotient = self.two(divide, x, Operand::Word(divisor));
+        let quotient = self.two(divide, x, y);
         let rest = self.add_product(true, x, quotient, divisor);
         if matches!(y, Operand::Number(number) if number != 0) {
             return rest;

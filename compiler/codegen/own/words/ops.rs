@@ -111,6 +111,10 @@ pub trait Ops {
     fn clamp(&mut self, a: Self::Word, bits: u32, signed: bool) -> Self::Word;
     /// All 64 bits of a product, the low half first.
     fn long_product(&mut self, signed: bool, a: Self::Word, b: Self::Word) -> [Self::Word; 2];
+    /// The high word of a product.
+    fn high_product(&mut self, signed: bool, a: Self::Word, b: Self::Word) -> Self::Word {
+        self.long_product(signed, a, b)[1]
+    }
     /// The sum or the difference of numbers of 64 bits, low halves first.
     fn long_sum(&mut self, subtract: bool, a: [Self::Word; 2], b: [Self::Word; 2]) -> [Self::Word; 2];
     /// 1 if a number of 64 bits is less than another one, else 0.

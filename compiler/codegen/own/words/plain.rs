@@ -66,6 +66,29 @@ pub fn long_product<O: Ops>(ops: &mut O, signed: bool, a: O::Word, b: O::Word) -
     [product(ops, a, b), sum(ops, high, other)]
 }
 
+/// Returns the factor and the shift whose high product gives signed quotients by a divisor of 2 or more.
+fn reciprocal(divisor: i32) -> (i32, u32) {
+    let divisor = divisor.unsigned_abs() as u64;
+    // The largest dividend with the remainder of a divisor less 1.
+    let limit = (1u64 << 31) - 1 - (1u64 << 31) % divisor;
+    let is_exact = |bits: &u32| 1u64 << bits > limit * (divisor - (1u64 << bits) % divisor);
+    let bits = (32..63).find(is_exact).unwrap_or(62);
+    let factor = ((1u64 << bits) + divisor - (1u64 << bits) % divisor) / divisor;
+    (factor as u32 as i32, bits - 32)
+}
+
+/// Divides a signed number by a constant of 2 or more, and rounds towards zero, by a high product.
+pub fn divide_by_number<O: Ops>(ops: &mut O, a: O::Word, divisor: i32) -> O::Word {
+    let (factor, shift) = reciprocal(divisor);
+    let number = ops.word(factor);
+    let high = ops.high_product(true, a, number);
+    // A factor above the largest signed number is 2³² too small.
+    let high = if factor < 0 { ops.two(WordOp::Add, high, Operand::Word(a)) } else { high };
+    let floor = ops.shift(WordOp::RightSigned, high, shift);
+    let sign = ops.shift(WordOp::Right, a, 31);
+    ops.two(WordOp::Add, floor, Operand::Word(sign))
+}
+
 /// A signed number in the nearest number of some bits, signed or unsigned.
 pub fn clamp<O: Ops>(ops: &mut O, a: O::Word, bits: u32, signed: bool) -> O::Word {
     let (low, high) = if signed { (-1 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };

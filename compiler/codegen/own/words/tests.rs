@@ -179,3 +179,21 @@ fn what_flags_do_elsewhere_comes_from_comparisons() {
         }
     }
 }
+
+#[test]
+fn quotients_by_constants_are_exact() {
+    let edges = [0, 1, -1, 2, -2, 127, -128, 65_535, -65_536, i32::MAX, i32::MAX - 1, i32::MIN, i32::MIN + 1];
+    let mut state = 1u32;
+    let random = std::iter::from_fn(move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        Some((state ^ state >> 15) as i32)
+    });
+    let dividends: Vec<i32> = edges.into_iter().chain(random.take(2_000)).collect();
+    for divisor in (2..200).chain([255, 256, 1000, 4095, 65_537, 1 << 30, i32::MAX - 1, i32::MAX]) {
+        let near = dividends.iter().flat_map(|&a| [a, a / divisor * divisor, (a / divisor * divisor).wrapping_sub(1)]);
+        for a in near {
+            let found = plain::divide_by_number(&mut Computing, a as u32, divisor);
+            assert_eq!(found as i32, a / divisor, "{a} by {divisor}");
+        }
+    }
+}

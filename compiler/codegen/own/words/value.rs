@@ -33,7 +33,7 @@ where
             Inst::Join { a, b } => self.join(*a, *b),
             Inst::Part { a, first } => self.lanes(*a, range(*first, ty.lanes)),
             Inst::Shuffle { a, b, lanes } => self.shuffle(*a, *b, lanes),
-            Inst::MulHigh { signed, a, b } => self.fixed(*a, *b, |s, x, y| s.long_product(*signed, x, y)[1]),
+            Inst::MulHigh { signed, a, b } => self.fixed(*a, *b, |s, x, y| s.high_product(*signed, x, y)),
             Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
                 self.fixed(*a, *b, |s, x, y| fixed::doubling_high_product(s, x, y, *saturates))
             }

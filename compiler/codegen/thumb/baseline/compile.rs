@@ -1,12 +1,16 @@
 //! Compilation of a kernel to machine code.
 
+use super::Level;
+use super::apart::keep_apart;
+use super::inst::Inst;
 use super::lowering::Baseline;
 use super::set::Thumb1;
 use super::tie::tie_operands;
 use crate::codegen::CodegenError;
-use crate::codegen::own::Emitted;
-use crate::codegen::own::words::word_kernel;
+use crate::codegen::own::words::{step_pointers, word_kernel};
+use crate::codegen::own::{Emitted, Function, count_uses, sweep};
 use crate::kernel::Kernel;
+use crate::machine::Machine;
 use regalloc2::RegClass;
 
 /// Compiles a kernel with 32-bit indices to a function of the procedure call standard for Arm (AAPCS). It takes one pointer for each of
@@ -14,8 +18,16 @@ use regalloc2::RegClass;
 ///
 /// # Errors
 /// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
-pub fn compile(kernel: &Kernel) -> Result<Emitted, CodegenError> {
-    word_kernel(kernel, &Thumb1, Baseline::new, tie_operands, most_in_loop)
+pub fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
+    let joined = |function: &mut Function<Inst>, _: &[u32]| {
+        step_pointers::<Baseline>(function);
+        let mut uses = count_uses(function);
+        sweep(function, &mut uses);
+        tie_operands(function, &count_uses(function));
+        keep_apart(function);
+    };
+    let level = Level::of(machine);
+    word_kernel(kernel, &Thumb1(level), |kernel| Baseline::new(kernel, level), joined, most_in_loop)
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.

@@ -1,24 +1,28 @@
 //! Functions of the driver, which call others: the procedure call standard for Arm (AAPCS).
 
+use super::Level;
 use super::lowering::Baseline;
 use super::set::Thumb1;
 use crate::codegen::driver::language as driver;
 use crate::codegen::own::words::{word_driver, word_support};
 use crate::codegen::support::Support;
 use crate::codegen::{Code, CodegenError};
+use crate::machine::Machine;
 
 /// Compiles a function of the driver.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the function breaks a rule of its language.
-pub fn compile_driver(function: &driver::Function) -> Result<Code, CodegenError> {
-    word_driver(function, &Thumb1, Baseline::without_kernel())
+pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<Code, CodegenError> {
+    let level = Level::of(machine);
+    word_driver(function, &Thumb1(level), Baseline::without_kernel(level))
 }
 
 /// Compiles a function that kernels call.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the function cannot be compiled.
-pub fn compile_support(what: Support) -> Result<Code, CodegenError> {
-    word_support(what, &Thumb1, Baseline::without_kernel())
+pub fn compile_support(what: Support, machine: &Machine) -> Result<Code, CodegenError> {
+    let level = Level::of(machine);
+    word_support(what, &Thumb1(level), Baseline::without_kernel(level))
 }

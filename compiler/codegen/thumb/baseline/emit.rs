@@ -1,5 +1,6 @@
 //! Emission of instructions with allocated registers.
 
+use super::Level;
 use super::frame::Frame;
 use super::inst::{Arg, Inst, Op, Own};
 use super::number::is_byte;
@@ -17,6 +18,8 @@ use regalloc2::PReg;
 pub(super) struct Emitter<'a> {
     /// The frame.
     pub frame: &'a Frame,
+    /// The instructions that there are.
+    pub level: Level,
     /// The code so far.
     pub code: &'a mut Assembler,
 }
@@ -39,7 +42,7 @@ impl Emitter<'_> {
         match inst.op {
             Op::Row(row) => self.row(row, inst, at)?,
             Op::Parameters => {}
-            Op::Constant(number) => self.code.build(general(at, 0)?, number)?,
+            Op::Constant(number) => self.code.build_at(self.level, general(at, 0)?, number)?,
             Op::LoadAddress => compute(general(at, 0)?, self.memory(inst, at)?, self.code)?,
             Op::Own(own) => self.own(own, inst, at)?,
             Op::Choose(flags) => {
@@ -66,6 +69,7 @@ impl Emitter<'_> {
 
     fn own(&mut self, own: Own, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         match own {
+            Own::Copy => self.code.copy(general(at, 0)?, general(at, 1)?),
             Own::Load(bytes, signed) => self.moved(inst, Moved { bytes, store: false, signed }, general(at, 0)?, at)?,
             Own::Store(bytes) => {
                 let stored = general(at, at.len().saturating_sub(1))?;
@@ -144,6 +148,8 @@ impl Emitter<'_> {
                 self.code.copy(to, a);
                 self.code.short(row, &[Operand::Word(to), Operand::Word(to), b])
             }
+            // The level has divisions.
+            (Short::None, _) if self.level == Level::Armv8 => self.code.row(row, &operands),
             _ => self.code.short(row, &operands),
         }
     }

@@ -16,6 +16,8 @@ pub(super) type Inst = words::Inst<Own>;
 /// Operations that are several instructions, so that the allocator puts nothing between them. The comment lists the operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Own {
+    /// def, use: the same word, in any registers.
+    Copy,
     /// def, memory: a number of bytes, with zeros or the sign above.
     Load(u32, bool),
     /// memory, use: a number of bytes.
@@ -40,6 +42,7 @@ impl Inst {
         match self.op {
             // The result decides where an overwritten operand is.
             Op::Row(row) => row == &rows::ADD || place == 1 && matches!(self.args.get(1), Some(Arg::Tied(_))),
+            Op::Own(Own::Copy) => true,
             Op::Own(Own::Truth(_)) => place > 0 && !with_number,
             Op::Choose(_) => place < 3 || !with_number,
             Op::CompareBranch(_) => !with_number,

@@ -1,5 +1,6 @@
 //! The state of lowering a kernel.
 
+use super::Level;
 use crate::codegen::own::words::widened;
 use crate::codegen::own::{self, Block};
 use crate::kernel::{Kernel, Value};
@@ -14,6 +15,8 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Baseline>;
 pub(super) struct Baseline {
     /// `true` in kernels, whose calls of support functions the object resolves.
     pub calls: bool,
+    /// The instructions beside those of Armv6-M.
+    pub level: Level,
     /// Loads whose elements need zeros above them.
     pub zeros: EntitySet<Value>,
     /// Registers of a block that hold numbers.
@@ -22,12 +25,12 @@ pub(super) struct Baseline {
 
 impl Baseline {
     /// Makes the state for a kernel.
-    pub fn new(kernel: &Kernel) -> Self {
-        Self { calls: true, zeros: widened(kernel), numbers: FxHashMap::default() }
+    pub fn new(kernel: &Kernel, level: Level) -> Self {
+        Self { calls: true, level, zeros: widened(kernel), numbers: FxHashMap::default() }
     }
 
     /// Makes the state for a function without a kernel, which calls no support functions.
-    pub fn without_kernel() -> Self {
-        Self { calls: false, ..Self::new(&Kernel::default()) }
+    pub fn without_kernel(level: Level) -> Self {
+        Self { calls: false, ..Self::new(&Kernel::default(), level) }
     }
 }

@@ -1,7 +1,9 @@
-//! Code generation for Armv6-M and the baseline of Armv8-M, with the 16-bit instructions of Thumb alone. Most of them only use r0 to r7, and set flags.
+//! Code generation for Armv6-M and the baseline of Armv8-M, with the 16-bit instructions of Thumb. Most of them only use r0 to r7, and set flags. The
+//! baseline of Armv8-M has a few of 32 bits, too ([`Level`]).
 //!
 //! An operation that uses flags is one instruction here, so the allocator puts nothing between its parts.
 
+mod apart;
 mod compile;
 mod driver;
 mod emit;
@@ -14,6 +16,7 @@ mod place;
 mod select;
 mod set;
 mod spill;
+mod stepped;
 mod tie;
 mod words;
 
@@ -23,6 +26,22 @@ mod tests;
 use crate::machine::Machine;
 pub(super) use compile::compile;
 pub(super) use driver::{compile_driver, compile_support};
+
+/// The instructions of a level.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Level {
+    /// Those of Armv6-M.
+    Armv6,
+    /// The baseline of Armv8-M, which also has divisions and constants of 16 bits.
+    Armv8,
+}
+
+impl Level {
+    /// Returns the level of a machine.
+    pub fn of(machine: &Machine) -> Self {
+        if machine.level == "cortex-m23" { Self::Armv8 } else { Self::Armv6 }
+    }
+}
 
 /// Tests whether a machine has no other instructions than these.
 pub(super) fn is_baseline(machine: &Machine) -> bool {

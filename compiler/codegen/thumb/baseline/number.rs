@@ -1,5 +1,6 @@
 //! Constants in registers, and sums of a register and a small constant.
 
+use super::Level;
 use crate::codegen::own::{AssemblyError, NumberError};
 use crate::codegen::thumb::encode::{Assembler, Operand};
 use crate::codegen::thumb::registers::SP;
@@ -79,6 +80,20 @@ fn upward(bits: u32) -> Vec<Step> {
 }
 
 impl Assembler {
+    /// Sets a low register to a constant: by MOVW and MOVT if the level has them and they are fewer. It may change flags.
+    pub(super) fn build_at(&mut self, level: Level, to: u8, number: i32) -> Result<(), AssemblyError> {
+        let [high, low] = [number as u32 >> 16, number as u32 & 0xFFFF].map(|half| half as u16);
+        let halves = if high == 0 { 1 } else { 2 };
+        if level == Level::Armv6 || steps(number).len() <= halves {
+            return self.build(to, number);
+        }
+        self.move_half(false, to, low);
+        if high != 0 {
+            self.move_half(true, to, high);
+        }
+        Ok(())
+    }
+
     /// Sets a low register to a constant, by up to seven instructions. It changes flags.
     pub(super) fn build(&mut self, to: u8, number: i32) -> Result<(), AssemblyError> {
         if to >= 8 {
@@ -141,6 +156,17 @@ mod tests {
             Step::Invert => !bits,
             _ => panic!("{step:?}"),
         })
+    }
+
+    #[test]
+    fn constants_of_halves_take_one_instruction_for_each() {
+        let halves = |level, number| {
+            let mut code = Assembler::default();
+            code.build_at(level, 3, number).expect("a low register");
+            code.bytes.len() / 2
+        };
+        assert_eq!([0x1234, 0x1234_5678, 200, 0x4400].map(|number| halves(Level::Armv8, number)), [2, 4, 1, 2]);
+        assert_eq!([0x1234, 0x1234_5678].map(|number| halves(Level::Armv6, number)), [3, 7]);
     }
 
     #[test]

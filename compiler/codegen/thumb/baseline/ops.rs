@@ -1,5 +1,6 @@
 //! Operations on words as instructions.
 
+use super::Level;
 use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
 use crate::codegen::own::words::{self, Operand, Ops, Test, WordOp, Words};
@@ -9,8 +10,8 @@ use crate::codegen::thumb::ops::extension;
 use crate::codegen::thumb::rows::{self, Row};
 use regalloc2::VReg;
 
-/// Returns the row of an operation on two registers. Divisions have none: they are functions.
-fn two(op: WordOp) -> Result<&'static Row, Support> {
+/// Returns the row of an operation on two registers. Armv6-M has none of divisions: they are functions.
+fn two(op: WordOp, level: Level) -> Result<&'static Row, Support> {
     Ok(match op {
         WordOp::Add => &rows::ADD,
         WordOp::Sub => &rows::SUB,
@@ -21,6 +22,8 @@ fn two(op: WordOp) -> Result<&'static Row, Support> {
         WordOp::Left => &rows::LSL,
         WordOp::RightSigned => &rows::ASR,
         WordOp::Right => &rows::LSR,
+        WordOp::DivideSigned if level == Level::Armv8 => &rows::SDIV,
+        WordOp::Divide if level == Level::Armv8 => &rows::UDIV,
         WordOp::DivideSigned => return Err(Support::DivideSigned),
         WordOp::Divide => return Err(Support::Divide),
     })
@@ -63,13 +66,16 @@ impl Ops for Lowering<'_> {
                 (WordOp::Xor, -1) => return self.row(&rows::MVN, &[Arg::Use(a)]),
                 (WordOp::And, 0xFF) => return self.extend(a, 8, false),
                 (WordOp::And, 0xFFFF) => return self.extend(a, 16, false),
+                (WordOp::DivideSigned, 2..) if self.set.calls && self.set.level == Level::Armv6 => {
+                    return words::divide_by_number(self, a, number);
+                }
                 _ => match with_number(op, number) {
                     Some((row, number)) => return self.row(row, &[Arg::Use(a), Arg::Number(number)]),
                     None => self.word(number),
                 },
             },
         };
-        match two(op) {
+        match two(op, self.set.level) {
             // The result of these cannot be where the second operand is.
             Ok(row) if matches!(op, WordOp::Left | WordOp::Right | WordOp::RightSigned) => self.row(row, &[Arg::Use(a), Arg::LateUse(b)]),
             Ok(row) => self.row(row, &[Arg::Use(a), Arg::Use(b)]),
@@ -92,6 +98,10 @@ impl Ops for Lowering<'_> {
 
     fn long_product(&mut self, signed: bool, a: VReg, b: VReg) -> [VReg; 2] {
         words::long_product(self, signed, a, b)
+    }
+
+    fn high_product(&mut self, signed: bool, a: VReg, b: VReg) -> VReg {
+        if signed && self.set.calls { self.support(Support::HighProduct, &[a, b])[0] } else { self.long_product(signed, a, b)[1] }
     }
 
     fn long_sum(&mut self, subtract: bool, a: [VReg; 2], b: [VReg; 2]) -> [VReg; 2] {

@@ -1,5 +1,6 @@
 //! The 16-bit instructions as an instruction set of [`crate::codegen::own`]: registers, moves and jumps.
 
+use super::Level;
 use super::emit::{Emitter, compare};
 use super::frame::Frame;
 use super::inst::{Inst, Op};
@@ -18,8 +19,8 @@ const JUMP: [Reach; 2] = [reach(2, 1 << 11, 0), reach(FAR_BYTES, 1 << 23, 0)];
 /// Reach of a conditional B, and of one over B or over a far jump.
 const ON_FLAGS: [Reach; 3] = [reach(2, 1 << 8, 0), reach(4, 1 << 11, 2), reach(2 + FAR_BYTES, 1 << 23, 2)];
 
-/// The instruction set.
-pub(super) struct Thumb1;
+/// The instruction set of a level.
+pub(super) struct Thumb1(pub Level);
 
 impl InstructionSet for Thumb1 {
     type Inst = Inst;
@@ -58,7 +59,7 @@ impl InstructionSet for Thumb1 {
     }
 
     fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        Emitter { frame, code }.inst(inst, at)
+        Emitter { frame, level: self.0, code }.inst(inst, at)
     }
 
     fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {

@@ -1,5 +1,6 @@
 //! Tests of encodings with the decoder of GNU binutils, as a processor of Armv6-M decodes them.
 
+use super::Level;
 use super::frame::Frame;
 use super::place::{access, compute};
 use super::set::Thumb1;
@@ -71,15 +72,15 @@ fn jumps_reach_their_targets() {
         (Some(Flags::Less), 0, 258, &["blt 0x102"]),
         (Some(Flags::Less), 1, 2052, &["bge 0x4", "b 0x804"]),
     ] {
-        let mut bytes = vec![0; Thumb1.reaches(condition)[reach].bytes];
-        assert!(Thumb1.reaches(condition)[reach].holds(distance), "{condition:?} {distance}");
-        Thumb1.jump(condition, reach, distance, &mut bytes);
+        let mut bytes = vec![0; Thumb1(Level::Armv6).reaches(condition)[reach].bytes];
+        assert!(Thumb1(Level::Armv6).reaches(condition)[reach].holds(distance), "{condition:?} {distance}");
+        Thumb1(Level::Armv6).jump(condition, reach, distance, &mut bytes);
         let Some(found) = decode(&bytes) else { return eprintln!("skipped: no decoder") };
         assert_eq!(found, wanted);
     }
     for distance in [-0x12_3456, 0x12_3456, 4096] {
-        let mut bytes = vec![0; Thumb1.reaches(None)[1].bytes];
-        Thumb1.jump(None, 1, distance, &mut bytes);
+        let mut bytes = vec![0; Thumb1(Level::Armv6).reaches(None)[1].bytes];
+        Thumb1(Level::Armv6).jump(None, 1, distance, &mut bytes);
         let Some(found) = decode(&bytes) else { return eprintln!("skipped: no decoder") };
         let byte = |line: usize| found[line].rsplit('#').next().unwrap().parse::<i64>().unwrap();
         let number = byte(1) << 16 | byte(3) << 8 | byte(5);

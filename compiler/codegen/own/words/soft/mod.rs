@@ -26,6 +26,7 @@ pub fn compute<O: Ops>(ops: &mut O, what: Support, arguments: &[O::Word]) -> Vec
     let found = match what {
         Support::Divide => [divide::words(ops, false, a[0], b[0]); 2],
         Support::DivideSigned => [divide::words(ops, true, a[0], b[0]); 2],
+        Support::HighProduct => [ops.long_product(true, a[0], b[0])[1]; 2],
         Support::Long(op) => {
             let (is_signed, remainder) = match op {
                 LongOp::DivideSigned => (true, false),

@@ -180,7 +180,9 @@ fn integers_are_divided() {
         ];
         let (low, other) = (a as u32, b as u32);
         let signed = if other == 0 { 0 } else { (low as i32).wrapping_div(other as i32) as u32 };
-        for (what, wanted) in [(Support::Divide, low.checked_div(other).unwrap_or(0)), (Support::DivideSigned, signed)] {
+        let high = (i64::from(low as i32) * i64::from(other as i32)) >> 32;
+        let unsigned = low.checked_div(other).unwrap_or(0);
+        for (what, wanted) in [(Support::Divide, unsigned), (Support::DivideSigned, signed), (Support::HighProduct, high as u32)] {
             assert_eq!(call(what, &[vec![low], vec![other]]), u64::from(wanted), "{what:?} of {low:#x} and {other:#x}");
         }
         for (op, wanted) in wanted {

@@ -1,12 +1,11 @@
 //! Strength reduction of addresses in innermost loops. If addresses are a base plus a multiple of the counter, a pointer is stepped in each round, and
 //! accesses have displacements from it. If nothing else uses the counter, the loop compares a pointer with its end instead.
 
-use super::inst::{Arg, Inst, Op};
-use super::registers::GENERAL;
-use super::rounds::{Round, sum, sum_of};
-use super::rows;
+use super::arg::Arg;
+use super::inst::{Inst, Op, Operations};
+use super::rounds::{Made, Round, Stepped, sum};
 use crate::codegen::own::{Address, Base, Function, count_uses, sweep};
-use regalloc2::VReg;
+use regalloc2::{RegClass, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Value of a pointer: a loop-invariant base, and the factor of the counter that is added.
@@ -16,24 +15,24 @@ type Key = (VReg, i32);
 type Ended = (Round, (VReg, Address, i32));
 
 /// Makes pointers for all innermost loops.
-pub(super) fn step_pointers(function: &mut Function<Inst>) {
+pub fn step_pointers<S: Stepped>(function: &mut Function<Inst<S::Own>>) {
     let numbers = numbers(function);
-    let rounds: Vec<Round> = function.order.iter().filter_map(|head| Round::of(function, *head)).collect();
-    let stepped = |round: Round| Some((rewritten(function, &round, &numbers)?, round));
+    let rounds: Vec<Round> = function.order.iter().filter_map(|head| Round::of::<S>(function, *head)).collect();
+    let stepped = |round: Round| Some((rewritten::<S>(function, &round, &numbers)?, round));
     let ended: Vec<Ended> = rounds.into_iter().filter_map(stepped).map(|(pointer, round)| (round, pointer)).collect();
     let mut uses = count_uses(function);
     sweep(function, &mut uses);
     for (round, (next, base, factor)) in ended {
         // The counter is only used by its sum, and the sum by the comparison and the next round.
         if uses[round.counter.vreg()] == 1 && uses[round.next.vreg()] == 2 {
-            round.end_by(function, next, base, factor);
+            round.end_by::<S>(function, next, base, factor);
         }
     }
 }
 
 /// Returns the registers that hold constants.
-fn numbers(function: &Function<Inst>) -> FxHashMap<VReg, i32> {
-    let number = |inst: &Inst| match (inst.op, &inst.args[..]) {
+fn numbers<O: Operations>(function: &Function<Inst<O>>) -> FxHashMap<VReg, i32> {
+    let number = |inst: &Inst<O>| match (inst.op, &inst.args[..]) {
         (Op::Constant(number), &[Arg::Def(to)]) => Some((to, number)),
         _ => None,
     };
@@ -52,7 +51,7 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn new(function: &Function<Inst>, round: &Round, numbers: &'a FxHashMap<VReg, i32>) -> Self {
+    fn new<O: Operations>(function: &Function<Inst<O>>, round: &Round, numbers: &'a FxHashMap<VReg, i32>) -> Self {
         let data = &function.blocks[round.head.0 as usize];
         let defined = data.insts.iter().flat_map(|inst| &inst.args).filter_map(|arg| match arg {
             Arg::Def(v) | Arg::EarlyDef(v) | Arg::FixedDef(v, _) => Some(*v),
@@ -90,31 +89,27 @@ impl<'a> Places<'a> {
     }
 
     /// Notes the multiple of the counter or the address that an instruction computes.
-    fn note(&mut self, inst: &Inst) {
-        let indexed = |base: VReg, index: VReg, shift: u8| Address { index: Some((index, shift)), ..Address::at(base) };
+    fn note<S: Stepped>(&mut self, inst: &Inst<S::Own>) {
+        if let (Op::LoadAddress, &[Arg::Def(to) | Arg::EarlyDef(to), Arg::Memory(address)]) = (inst.op, &inst.args[..]) {
+            return self.note_place(to, self.of(&address));
+        }
+        let Some((to, made)) = S::made(inst) else { return };
         let at = |key: Option<Key>| key.map(|key| (key, 0));
-        let (to, place) = match (inst.op, &inst.args[..]) {
-            (Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)]) => (to, self.of(&address)),
-            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Use(b)]) if row == &rows::ADD => (to, self.of(&indexed(a, b, 0))),
-            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Number(count)]) if row == &rows::LSL_NUMBER => {
-                return self.note_multiple(to, self.multiple(a, count as u8));
-            }
-            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Use(b), Arg::Number(count)]) if row == &rows::ADD_LSL => {
-                let both = self.multiple(a, 0).zip(self.multiple(b, count as u8)).and_then(|(a, b)| a.checked_add(b));
+        match made {
+            Made::Sum(a, b) => self.note_place(to, self.of(&Address { index: Some((b, 0)), ..Address::at(a) })),
+            Made::SumWith(from, number) => self.note_place(to, self.of(&Address::at(from).plus(number))),
+            Made::Shifted(a, count) => self.note_multiple(to, self.multiple(a, count)),
+            Made::SumShifted(a, b, count) => {
+                let both = self.multiple(a, 0).zip(self.multiple(b, count)).and_then(|(a, b)| a.checked_add(b));
                 self.note_multiple(to, both);
-                (to, at(self.outer(a).zip(self.multiple(b, count as u8))))
+                self.note_place(to, at(self.outer(a).zip(self.multiple(b, count))));
             }
-            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Use(b)]) if row == &rows::MUL => {
-                return self.note_multiple(to, self.product(a, b));
-            }
-            (Op::Row(row), &[Arg::Def(to), Arg::Use(a), Arg::Use(b), Arg::Use(sum)]) if row == &rows::MLA => {
-                (to, at(self.outer(sum).zip(self.product(a, b))))
-            }
-            _ => match sum_of(inst) {
-                Some((to, from, number)) => (to, self.of(&Address::at(from).plus(number))),
-                None => return,
-            },
-        };
+            Made::Product(a, b) => self.note_multiple(to, self.product(a, b)),
+            Made::SumOfProduct(a, b, sum) => self.note_place(to, at(self.outer(sum).zip(self.product(a, b)))),
+        }
+    }
+
+    fn note_place(&mut self, to: VReg, place: Option<(Key, i32)>) {
         if let Some(place) = place {
             self.known.insert(to, place);
         }
@@ -127,21 +122,40 @@ impl<'a> Places<'a> {
     }
 }
 
+/// Returns the memory that an instruction reads or writes.
+fn accessed<O: Operations>(inst: &Inst<O>) -> Option<&Address> {
+    let memory = inst.args.iter().find_map(|arg| if let Arg::Memory(address) = arg { Some(address) } else { None });
+    memory.filter(|_| inst.op != Op::LoadAddress)
+}
+
+/// Lets an instruction access another place.
+fn access<O: Operations>(inst: &mut Inst<O>, place: Address) {
+    for arg in &mut inst.args {
+        if let Arg::Memory(address) = arg {
+            *address = place;
+        }
+    }
+}
+
 /// Returns the accesses of a loop: their positions in the block, with the value of a pointer and the displacement.
-fn accesses(function: &Function<Inst>, round: &Round, numbers: &FxHashMap<VReg, i32>) -> Vec<(usize, Key, i32)> {
+fn accesses<S: Stepped>(function: &Function<Inst<S::Own>>, round: &Round, numbers: &FxHashMap<VReg, i32>) -> Vec<(usize, Key, i32)> {
     let mut places = Places::new(function, round, numbers);
     let mut found = vec![];
     for (at, inst) in function.blocks[round.head.0 as usize].insts.iter().enumerate() {
-        let memory = inst.accessed().and_then(|address| places.of(address));
+        let memory = accessed(inst).and_then(|address| places.of(address));
         found.extend(memory.map(|(key, bytes)| (at, key, bytes)));
-        places.note(inst);
+        places.note::<S>(inst);
     }
     found
 }
 
 /// Makes a pointer for each value of a loop that an access can step. Returns the pointer that may end the loop.
-fn rewritten(function: &mut Function<Inst>, round: &Round, numbers: &FxHashMap<VReg, i32>) -> Option<(VReg, Address, i32)> {
-    let accesses = accesses(function, round, numbers);
+fn rewritten<S: Stepped>(
+    function: &mut Function<Inst<S::Own>>,
+    round: &Round,
+    numbers: &FxHashMap<VReg, i32>,
+) -> Option<(VReg, Address, i32)> {
+    let accesses = accesses::<S>(function, round, numbers);
     let mut keys: Vec<Key> = vec![];
     for (_, key, _) in &accesses {
         if !keys.contains(key) {
@@ -151,22 +165,22 @@ fn rewritten(function: &mut Function<Inst>, round: &Round, numbers: &FxHashMap<V
     let mut last = None;
     for key in keys {
         let own: Vec<(usize, i32)> = accesses.iter().filter(|access| access.1 == key).map(|access| (access.0, access.2)).collect();
-        for near in within_reach(function, round, own) {
-            last = pointer(function, round, key, &near, numbers.get(&round.start).copied()).or(last);
+        for near in within_reach::<S>(function, round, own) {
+            last = pointer::<S>(function, round, key, &near, numbers.get(&round.start).copied()).or(last);
         }
     }
     last
 }
 
-/// Divides accesses among several pointers if they are of vectors, whose displacements are short.
-fn within_reach(function: &Function<Inst>, round: &Round, mut accesses: Vec<(usize, i32)>) -> Vec<Vec<(usize, i32)>> {
+/// Divides accesses among several pointers if their displacements are short.
+fn within_reach<S: Stepped>(function: &Function<Inst<S::Own>>, round: &Round, mut accesses: Vec<(usize, i32)>) -> Vec<Vec<(usize, i32)>> {
     let insts = &function.blocks[round.head.0 as usize].insts;
-    if accesses.iter().any(|access| !insts[access.0].is_of_vector()) {
+    if !accesses.iter().all(|access| S::reaches_few(&insts[access.0])) {
         return vec![accesses];
     }
     let mut all = vec![];
     while let Some(&(_, first)) = accesses.first() {
-        let (near, far) = accesses.into_iter().partition(|(at, bytes)| insts[*at].reaches(bytes - first));
+        let (near, far) = accesses.into_iter().partition(|(at, bytes)| S::can_be_at(&insts[*at], bytes - first));
         all.push(near);
         accesses = far;
     }
@@ -174,31 +188,35 @@ fn within_reach(function: &Function<Inst>, round: &Round, mut accesses: Vec<(usi
 }
 
 /// Makes a pointer for accesses. `None` if an access cannot have its displacement, or if no access can step it.
-fn pointer(
-    function: &mut Function<Inst>,
+fn pointer<S: Stepped>(
+    function: &mut Function<Inst<S::Own>>,
     round: &Round,
     (base, factor): Key,
     accesses: &[(usize, i32)],
     start: Option<i32>,
 ) -> Option<(VReg, Address, i32)> {
-    let begins = accesses.iter().map(|access| access.1).find(|bytes| *bytes == 0).unwrap_or(accesses.first()?.1);
+    let mut displacements = accesses.iter().map(|access| access.1);
+    let begins = match S::NEGATIVE {
+        true => displacements.clone().find(|bytes| *bytes == 0).or_else(|| displacements.next())?,
+        false => displacements.min()?,
+    };
     let step = round.step.checked_mul(factor)?;
     let data = function.at(round.head);
     let mut insts = accesses.iter().map(|(at, bytes)| (&data.insts[*at], bytes - begins));
-    if !insts.clone().any(|(inst, _)| inst.moved().is_some() || inst.is_of_vector()) || !insts.all(|(inst, bytes)| inst.reaches(bytes)) {
+    if !insts.clone().any(|(inst, _)| S::steps(inst)) || !insts.all(|(inst, bytes)| S::can_be_at(inst, bytes)) {
         return None;
     }
-    let [pointer, next] = [0, 1].map(|_| function.register(GENERAL));
-    let stepped = sum(next, pointer, step)?;
+    let [pointer, next] = [0, 1].map(|_| function.register(RegClass::Int));
+    let stepped = sum::<S>(next, pointer, step)?;
     let near = Address::at(base).plus(begins);
     let first = match start {
         Some(0) if begins == 0 => base,
-        start => round.before(function, near, factor, start.ok_or(round.start))?,
+        start => round.before::<S>(function, near, factor, start.ok_or(round.start))?,
     };
     let data = function.at(round.head);
     data.insts.push(stepped);
     for (at, bytes) in accesses {
-        data.insts[*at].access(Address::at(pointer).plus(bytes - begins));
+        access(&mut data.insts[*at], Address::at(pointer).plus(bytes - begins));
     }
     round.carry(function, pointer, [first, next]);
     Some((next, near, factor))
