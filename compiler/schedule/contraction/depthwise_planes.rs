@@ -88,21 +88,22 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let is_of_bytes = work.element.bits() == 8 && work.accumulator == ElementType::I32;
     let weights_fit = work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open) && !work.open;
     let is_image = work.sizes.is_none() && work.channel_planes.is_none() && work.outputs == work.channels;
-    cx.goal == Goal::Speed
-        && cx.levels.iter().chain([&cx.machine]).all(|machine| machine.takes_words_apart())
+    cx.levels.iter().chain([&cx.machine]).all(|machine| machine.takes_words_apart())
         && is_of_bytes
         && weights_fit
         && is_image
         && work.phases[2].dilation == 1
         && work.output_size[1] >= TOGETHER
-        && is_no_larger(cx, work)
+        && pays(cx, work)
 }
 
-/// Tests whether a plane takes no more memory than the ring of staged rows that it replaces.
-fn is_no_larger(cx: &Context<'_>, work: &Contraction) -> bool {
+/// Tests whether a plane takes no more memory than the ring of staged rows that it replaces. Small code has planes if they take less.
+fn pays(cx: &Context<'_>, work: &Contraction) -> bool {
     let mut cut = work.clone();
     cut.cut_row(cx.in_short_sections, 1);
-    Staging::new(cx.machine, &cut, Form::Signed16, 1).is_ok_and(|ring| Plane::of(work).bytes() <= ring.bytes())
+    let plane = Plane::of(work).bytes();
+    let is_near = |ring: &Staging| plane < ring.bytes() || plane == ring.bytes() && cx.goal == Goal::Speed;
+    Staging::new(cx.machine, &cut, Form::Signed16, 1).is_ok_and(|ring| is_near(&ring))
 }
 
 impl<'a> DepthwisePlanes<'a> {
