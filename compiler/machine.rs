@@ -127,6 +127,9 @@ pub struct Machine {
     pub byte_pairs: bool,
     /// `true` if one instruction adds 16-bit products in pairs to 32 bits.
     pub word_pairs: bool,
+    /// `true` if a product has the low 32 bits alone, overwrites a factor, and is not added by the same instruction. One product of bytes in the
+    /// halves of a word then serves two pixels.
+    pub pixel_pairs: bool,
     /// Method of scaling sums.
     pub requantize: Requantize,
     /// `true` if a kernel can round its floats towards zero.
@@ -243,6 +246,7 @@ const fn cranelift(isa: Isa, level: &'static str) -> Machine {
         adds_in_16_bits: false,
         byte_pairs: false,
         word_pairs: false,
+        pixel_pairs: false,
         requantize: Requantize::ByRule,
         rounding_modes: false,
         sums_in_place: false,
@@ -281,6 +285,7 @@ const X86_64_V3: Machine = Machine {
     adds_in_16_bits: false,
     byte_pairs: true,
     word_pairs: true,
+    pixel_pairs: false,
     requantize: Requantize::Fitted,
     rounding_modes: true,
     sums_in_place: true,
@@ -370,6 +375,7 @@ const CORTEX_M0PLUS: Machine = Machine {
     fma: false,
     // Bytes are loaded with their signs, and multiplied one by one.
     dot: DotProduct::Signed16,
+    pixel_pairs: true,
     clamps: false,
     only_aligned: true,
     ..CORTEX_M4F

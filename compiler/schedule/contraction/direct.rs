@@ -77,6 +77,9 @@ const MANY_ROWS: u64 = 8;
 /// Minimum number of multiply-accumulates for which parts with their own working memory are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 16;
 
+/// Maximum number of groups of k that are a round on machines of words: a row of a 3×3 window over three channels in pairs.
+const MOST_WITHOUT_LOOP: u64 = 5;
+
 /// Maximum number of elements of k that are unrolled, for pairs of floats.
 const ONE_ROUND: u64 = 16;
 
@@ -144,9 +147,10 @@ impl<'a> DirectSchedule<'a> {
     /// [`Unsupported`] if the epilogue has no lowering, or a window is too large.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let form = form(&cx, &work);
-        let converts = !form.is_of_floats() && !reads_bytes_in_place(&cx, &work, form);
+        let by_pixel = form == Form::PixelPairs && work.is_pointwise();
+        let converts = !form.is_of_floats() && !by_pixel && !reads_bytes_in_place(&cx, &work, form);
         let must_stage = converts || work.reads_halves() || work.is_padded() || work.channel_planes.is_some();
-        let if_staged = if must_stage { None } else { overwritten_if_staged(cx, &work) };
+        let if_staged = if must_stage || by_pixel { None } else { overwritten_if_staged(cx, &work) };
         let staged = must_stage || cx.stages && if_staged.is_some();
         let may_be_cut = staged && !cx.machine.at_once;
         let shorter = match work.is_pointwise() && work.groups == 1 {
@@ -263,6 +267,16 @@ impl<'a> DirectSchedule<'a> {
         self.work.groups != 1 || self.work.phases[2].dilation != 1 || computed && !self.work.is_one_phase()
     }
 
+    /// Returns the input and the output of a product of pixels, if each tile reads its pixels before its results may overwrite them.
+    pub(super) fn overwritten_by_tiles(&self) -> Option<Pair> {
+        if self.form != Form::PixelPairs || self.staging.is_some() || self.column_words().is_none() {
+            return None;
+        }
+        let mut work = self.work.clone();
+        work.fold_pixels(1);
+        overwritten_by_rows(self.cx, &work)
+    }
+
     pub(super) fn are_filled(&self) -> bool {
         self.parts.iter().any(|part| part.panels.are_filled())
     }
@@ -274,7 +288,7 @@ impl<'a> DirectSchedule<'a> {
 
     /// Tests whether no rows or panels stay in scratch memory from round to round. If rounds run at the same time, each has memory of its own.
     pub(super) fn keeps_nothing(&self) -> bool {
-        self.cx.machine.at_once || self.staging.is_none() && !self.are_filled()
+        self.cx.machine.at_once || self.staging.is_none() && !self.are_filled() && self.column_words().is_none()
     }
 
     /// Tests whether the panels of a row are independent: they take neither each other's place nor that of chunks.
@@ -462,9 +476,14 @@ pub(super) fn unrolled_segments(cx: &Context<'_>) -> u64 {
 pub(super) fn unroll(cx: &Context<'_>, groups: u64, form: Form) -> u64 {
     let products = form.products();
     if !cx.writes_out() {
-        let of_words =
-            words(cx.machine, form).filter(|words| cx.goal == Goal::Speed && !form.is_of_floats() && groups.is_multiple_of(words.unroll));
-        return of_words.map_or(1, |words| words.unroll);
+        let Some(words) = words(cx.machine, form).filter(|_| cx.goal == Goal::Speed && !form.is_of_floats()) else { return 1 };
+        // The end of a round takes as long as a pair's products. A few groups are a round without a loop.
+        let are_few = cx.machine.takes_words_apart() && groups <= MOST_WITHOUT_LOOP;
+        return match groups.is_multiple_of(words.unroll) {
+            true => words.unroll,
+            false if are_few => groups.max(1),
+            false => 1,
+        };
     }
     let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= 5;
     let counts: &[u64] = match form {

@@ -46,6 +46,9 @@ pub enum Form {
         /// As [`Self::Signed8`].
         signed: bool,
     },
+    /// Unsigned bytes, and weights plus 128. A word holds those of two pixels, one in each half, so that one product of words multiplies both.
+    /// The zero point is part of the initial sums.
+    PixelPairs,
     /// Binary32.
     Float,
     /// Binary32, with two or four neighbours of k in adjacent lanes, if the output channels alone do not fill a vector. Each neighbour has its
@@ -66,6 +69,7 @@ impl std::fmt::Display for Form {
             Self::In16Bits { .. } => "bytes added in 16 bits",
             Self::Neighbours { .. } => "bytes in neighbouring pairs",
             Self::EvenAndOdd { .. } | Self::Apart { .. } => "bytes in even and odd pairs",
+            Self::PixelPairs => "bytes of two pixels in a word",
             Self::Float => "floats",
             Self::Floats(2) => "floats in pairs",
             Self::Floats(_) => "floats in fours",
@@ -115,7 +119,7 @@ impl Form {
 
     /// Tests whether the staged form may add an excess to every element of the input, for which the initial sums compensate.
     pub fn has_excess(self) -> bool {
-        self.is_of_bytes() || self.is_widened()
+        self.is_of_bytes() || self.is_widened() || self == Self::PixelPairs
     }
 
     /// Tests whether bytes are held as signed numbers.
@@ -145,7 +149,7 @@ impl Form {
             Self::Squares { group, .. } => group,
             Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. } => 4,
             Self::Neighbours { .. } | Self::EvenAndOdd { .. } | Self::Apart { .. } => 4,
-            Self::Float => 1,
+            Self::Float | Self::PixelPairs => 1,
             Self::Floats(count) => count,
         }
     }

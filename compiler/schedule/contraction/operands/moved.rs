@@ -38,9 +38,9 @@ pub(in crate::schedule::contraction) struct Lacking {
 }
 
 impl Lacking {
-    /// Declares the corrections of a row. `None` if weights are not moved.
-    pub fn declare(b: &mut KernelBuilder, work: &Contraction, panels: &Panels) -> Option<Self> {
-        let by = panels.moved_by()?;
+    /// Declares the corrections of a row. `None` if weights are not moved, or if a tile computes the corrections of its own pixels.
+    pub fn declare(b: &mut KernelBuilder, (work, form): (&Contraction, Form), panels: &Panels) -> Option<Self> {
+        let by = panels.moved_by().filter(|_| form != Form::PixelPairs)?;
         let pixels = b.buffer("lacking", BufferKind::Local, Lane::I32, work.output_size[1], 64);
         Some(Self { by, pixels })
     }

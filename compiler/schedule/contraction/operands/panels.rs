@@ -144,6 +144,7 @@ impl Panels {
             Weights::Integers(_) if weights.fit_signed_byte(open) && open => Storage::Bytes,
             Weights::Integers(_) if open => Storage::Wide,
             Weights::Integers(Integers { stored, zero_point, .. }) if stored.is_packed() => extents.packed(*stored, *zero_point),
+            Weights::Integers(_) if form == Form::PixelPairs => Storage::Moved { by: -128, everywhere: true },
             Weights::Integers(_) if weights.fit_signed_byte(open) => Storage::Bytes,
             Weights::Integers(Integers { stored, zero_point, .. }) => match moved_by(weights, form, open) {
                 Some(by) if form.has_excess() => Storage::Moved { by, everywhere: false },

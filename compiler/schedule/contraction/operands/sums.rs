@@ -80,6 +80,9 @@ impl Contraction {
         if own == Form::Signed8 && machine.byte_sixteens && self.fills_sixteens(goal) {
             return Form::Sixteens;
         }
+        if machine.pixel_pairs && own == Form::Signed16 && self.takes_pixel_pairs(levels) {
+            return Form::PixelPairs;
+        }
         if own == Form::Signed8 && self.holds_halves(machine) {
             return Form::Apart { signed: true };
         }
@@ -100,6 +103,14 @@ impl Contraction {
         let most = if goal == Goal::Size { LONGEST_SMALL } else { LONGEST };
         let are_plain = self.weights.are_whole_bytes() && self.weights.fit_signed_byte(self.open);
         are_plain && run.next_multiple_of(Form::Sixteens.group()) <= most * run
+    }
+
+    /// Tests whether the bytes of two pixels can share a word. Their sums take all 32 bits.
+    fn takes_pixel_pairs(&self, levels: &[&Machine]) -> bool {
+        let are_bytes = self.weights.are_whole_bytes() && self.weights.fit_signed_byte(self.open) && self.element.bits() == 8;
+        let is_plain =
+            self.groups == 1 && self.sizes.is_none() && self.matrices.is_empty() && self.is_one_phase() && self.channel_planes.is_none();
+        are_bytes && is_plain && !self.open && levels.len() == 1 && self.products_in_32_bits().is_none()
     }
 
     /// True if rows are staged as halves where products take bytes of words apart: enough products share each of them. A long row that is a single

@@ -133,7 +133,7 @@ impl Staging {
             chunk,
             spread: None,
             // Words that are taken apart are whole.
-            slack: if matches!(form, Form::Apart { .. }) { 0 } else { 16 },
+            slack: if matches!(form, Form::Apart { .. } | Form::PixelPairs) { 0 } else { 16 },
             vector_bytes: machine.vector_bytes(),
             turned: machine.turned_lanes(contraction.element.bits() / 8),
         })
@@ -143,7 +143,7 @@ impl Staging {
     pub fn lane(&self) -> Lane {
         match self.form {
             Form::Signed16 | Form::Neighbours { .. } | Form::EvenAndOdd { .. } | Form::Apart { .. } => Lane::I16,
-            Form::Unsigned8 | Form::Signed8 | Form::Sixteens | Form::In16Bits { .. } | Form::Squares { .. } => Lane::I8,
+            Form::Unsigned8 | Form::Signed8 | Form::Sixteens | Form::In16Bits { .. } | Form::Squares { .. } | Form::PixelPairs => Lane::I8,
             Form::Float | Form::Floats(_) => Lane::F32,
         }
     }
@@ -195,7 +195,7 @@ impl Staging {
     /// Fills the whole ring with the border, once before the first row, if anything of it is read.
     pub fn prepare(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring) {
         // Products of what is read beyond rows are with weights of zero.
-        if matches!(self.form, Form::Apart { .. } | Form::Sixteens) && !contraction.is_padded() {
+        if matches!(self.form, Form::Apart { .. } | Form::Sixteens | Form::PixelPairs) && !contraction.is_padded() {
             return;
         }
         let zero = b.index(0);
@@ -398,6 +398,7 @@ impl Staging {
                 };
                 b.sub(wide, zero_point)
             }
+            Form::PixelPairs => with_sign(b, contraction.element, self.form, raw),
             Form::Unsigned8 | Form::Signed8 | Form::Sixteens | Form::In16Bits { .. } | Form::Squares { .. } | Form::Neighbours { .. } => {
                 held(b, contraction.element, self.form, raw)
             }

@@ -9,6 +9,7 @@ use crate::schedule::contraction::geometry::needs;
 use crate::schedule::contraction::geometry::places::{Image, RowPlace};
 use crate::schedule::contraction::operands::cuts::{Cut, Cuts, Width};
 use crate::schedule::contraction::operands::filling::{Filled, Stored};
+use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::moved::Lacking;
 use crate::schedule::contraction::operands::packing;
 use crate::schedule::contraction::rows::staged_rows;
@@ -26,6 +27,8 @@ impl Schedule for DirectSchedule<'_> {
         let mut needs = needs::requirements(self.cx, (&self.work, &self.element_wise), self.staging.as_ref(), !self.are_filled());
         needs.if_staged.extend(self.if_staged);
         needs.shorter = self.shorter;
+        needs.scratch.extend(self.column_words().map(|words| words * u64::from(Lane::I32.bytes())));
+        needs.may_share.extend(self.overwritten_by_tiles());
         if self.are_filled() {
             let lane = self.parts.iter().map(|part| u64::from(part.panels.lane().bytes())).max().unwrap_or(0);
             needs.scratch.push(self.matrices_at_once() * self.filled_elements() * lane);
@@ -54,6 +57,8 @@ pub(in crate::schedule::contraction) struct Lowering<'a> {
     pub initial: Option<Buffer>,
     /// Corrections of the pixels' sums.
     pub(in crate::schedule::contraction) lacking: Option<Lacking>,
+    /// Words of a tile's pixels, for [`Form::PixelPairs`].
+    pub(super) columns: Option<Buffer>,
     /// Starts of a window's segments, if the segments are not unrolled.
     starts: Option<Buffer>,
     pub element_wise: ElementWise<'a>,
@@ -64,7 +69,7 @@ pub(in crate::schedule::contraction) struct Lowering<'a> {
 }
 
 /// Result of writing a part of the kernel.
-type Built = Result<(), Unsupported>;
+pub(super) type Built = Result<(), Unsupported>;
 
 /// Place of a matrix product: first elements of the left and right operand, and the first output pixel.
 #[derive(Clone, Copy)]
@@ -101,12 +106,12 @@ pub(in crate::schedule::contraction) struct OutputRow {
     /// First pixel in the output.
     pixel: Value,
     /// Number of pixels.
-    width: Number,
+    pub width: Number,
 }
 
 /// A panel of a group.
 #[derive(Clone, Copy)]
-struct PanelPlace {
+pub(super) struct PanelPlace {
     group: Value,
     cut: Cut,
 }
@@ -208,7 +213,8 @@ impl<'a> Lowering<'a> {
         };
         let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
         let starts = (segments > unrolled_segments(&schedule.cx)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
-        let lacking = schedule.parts.first().and_then(|part| Lacking::declare(b, work, &part.panels));
+        let lacking = schedule.parts.first().and_then(|part| Lacking::declare(b, (work, schedule.form), &part.panels));
+        let columns = schedule.declare_columns(b, &mut arguments);
         element_wise.declare(b, &mut arguments, shared)?;
         let cuts = schedule.cuts();
         let lanes = widths.iter().flat_map(|width| {
@@ -229,6 +235,7 @@ impl<'a> Lowering<'a> {
             weights,
             initial,
             lacking,
+            columns,
             starts,
             element_wise,
             cuts,
@@ -301,6 +308,9 @@ impl<'a> Lowering<'a> {
         self.rows(b, bases, 0, |b, at| {
             for part in &self.schedule.parts {
                 self.output_row(b, part, at, |b, row| {
+                    if self.schedule.form == Form::PixelPairs {
+                        return self.row_of_pairs(b, part, row);
+                    }
                     self.find_lacking(b, part, row);
                     self.all_panels(b, |b, panel| self.panel(b, part, row, panel))
                 })?;
@@ -524,7 +534,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Repeats a body for every panel of every group, or for the panels of the range.
-    fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace) -> Built) -> Built {
+    pub(super) fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace) -> Built) -> Built {
         b.rounds(self.schedule.has_panels_apart(), |b| {
             if let Some((Ranges::Panels(_), first, end)) = self.range {
                 let group = b.index(0);
@@ -593,6 +603,21 @@ impl<'a> Lowering<'a> {
             let x = b.index(first as i64);
             body(b, (x, first), step.min(all - first))
         })
+    }
+
+    /// Returns the place of the tile at a pixel of a row, alone in its panel.
+    pub(super) fn tile_place<'p>(
+        &self,
+        b: &mut KernelBuilder,
+        (part, row): (&'p Part, &'p OutputRow),
+        (x, offset): (Value, Value),
+        at: PanelPlace,
+    ) -> TilePlace<'p> {
+        let PanelOperands { channel, weights, initial } = self.panel_operands(b, part, row, at);
+        let step = b.scale_index(x, self.schedule.work.phases[2].step as i64, 0);
+        let pixel = b.add(row.pixel, step);
+        let Cut { width, active, .. } = at.cut;
+        TilePlace { part, width, active, segments: &row.segments, offset, first: 0, x, pixel, channel, weights, initial, beside: None }
     }
 
     /// Returns the places of a panel's channels, weights and initial sums.

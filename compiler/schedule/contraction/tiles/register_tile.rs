@@ -1,5 +1,6 @@
 //! The register tile of a direct convolution or a matrix product: its number of pixels, and of vectors of output channels.
 
+use super::pixel_pairs;
 use super::squares;
 use crate::machine::{DotProduct, Machine, Registers};
 use crate::schedule::context::{Context, Goal};
@@ -31,6 +32,10 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
     let lanes = lanes_of(machine, form);
     let outputs = work.outputs / work.groups;
     let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
+    if form == Form::PixelPairs {
+        let most = if work.pixels() == 1 && cx.goal == Goal::Speed { pixel_pairs::CHANNELS_ALONE } else { pixel_pairs::CHANNELS };
+        return Tile { pixels: pixel_pairs::PIXELS.min(width), vectors: most.min(outputs.max(NARROWEST).next_power_of_two()) };
+    }
     if !machine.has_vectors() {
         let pixels = if cx.goal == Goal::Size { 1 } else { width.min(2) };
         let tile = Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };

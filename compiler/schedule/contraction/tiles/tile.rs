@@ -93,7 +93,7 @@ impl Lowering<'_> {
     }
 
     /// Writes the epilogue of a tile, for as many pixels at a time as fill a vector of results.
-    fn epilogue(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, sums: &[Value]) -> Result<(), Unsupported> {
+    pub(super) fn epilogue(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, sums: &[Value]) -> Result<(), Unsupported> {
         let schedule = self.schedule;
         let base = b.scale_index(place.pixel, schedule.work.outputs as i64, 0);
         let flat = b.add(base, place.channel);
