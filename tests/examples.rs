@@ -112,6 +112,8 @@ fn every_example_has_a_test() {
     let cores = ["m0", "m3", "m4f", "m7", "m33", "m55"].map(|core| format!("cortex-{core}"));
     let others = ["aarch64", "riscv64", "rv32imc", "rv32imafc"].map(String::from);
     let boards: Vec<String> = others.iter().chain(&cores).map(|board| format!("baremetal-{board}")).collect();
-    let others = ["firmware-two-cores", "firmware-wake-word", "firmware-vectors", "firmware-pico2", "firmware-pico2-riscv", "baremetal-rv64gcv"].map(String::from);
+    let others =
+        ["firmware-two-cores", "firmware-wake-word", "firmware-vectors", "firmware-pico2", "firmware-pico2-riscv", "baremetal-rv64gcv"]
+            .map(String::from);
     assert_eq!(names, [&["c", "decoder", "cmake", "cargo"].map(String::from)[..], &boards, &others].concat());
 }

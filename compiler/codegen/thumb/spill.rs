@@ -20,7 +20,7 @@ pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame
     match register.class() {
         RegClass::Int if reaches(at.into()) => access(word(store), number, Place::Near(SP, at), code),
         RegClass::Int => far_word(number, at, store, code),
-        RegClass::Vector => return spill_vector(Vector { element: Element::Word, store }, number, at, code),
+        RegClass::Vector => spill_vector(Vector { element: Element::Word, store }, number, at, code),
         _ if frame.reaches_slots() => access_float(store, number, Place::Near(SP, at), code),
         _ => far_float(number, at, store, code),
     }

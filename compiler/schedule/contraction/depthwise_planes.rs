@@ -88,7 +88,7 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let is_of_bytes = work.element.bits() == 8 && work.accumulator == ElementType::I32;
     let weights_fit = work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open) && !work.open;
     let is_image = work.sizes.is_none() && work.channel_planes.is_none() && work.outputs == work.channels;
-    cx.levels.iter().chain([&cx.machine]).all(|machine| machine.takes_words_apart())
+    cx.levels.iter().chain([&cx.machine]).all(|machine| machine.takes_words_apart() || machine.pixel_pairs)
         && is_of_bytes
         && weights_fit
         && is_image

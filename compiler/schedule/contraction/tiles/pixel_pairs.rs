@@ -326,7 +326,7 @@ mod tests {
         };
         // The sum of the words wraps.
         let largest = (vec![0x00FF_00FF; 300], vec![255; 300]);
-        let mixed: (Vec<u32>, Vec<u8>) = (0..300u32).map(|i| (i * 37 % 256 | (i * 91 % 256) << 16, (i * 53 % 256) as u8)).unzip();
+        let mixed: (Vec<u32>, Vec<u8>) = (0..300u32).map(|i| ((i * 37 % 256) | ((i * 91 % 256) << 16), (i * 53 % 256) as u8)).unzip();
         for (words, bytes) in [largest, mixed, (vec![0x00FF_0000], vec![255]), (vec![0x0000_00FF], vec![255])] {
             assert_eq!(sums(&words, &bytes), wanted(&words, &bytes));
         }

@@ -277,7 +277,14 @@ mod tests {
             let floats = [factor / outer, added, outer];
             let scale = Scale::of_floats(floats, (-50_000, 50_000)).unwrap();
             let low = [0, -128, -255][case % 3];
-            let problem = Problem { rule: Rule::Binary32, results: (low, low + 255), toward_zero: true, narrows: true, integers: false, steps: false };
+            let problem = Problem {
+                rule: Rule::Binary32,
+                results: (low, low + 255),
+                toward_zero: true,
+                narrows: true,
+                integers: false,
+                steps: false,
+            };
             let products = solve(&Problem { integers: true, ..problem }, &[scale]);
             of_integers += usize::from(products.is_some());
             let rounded = solve(&problem, &[scale]);
