@@ -108,6 +108,11 @@ impl KernelBuilder {
         self.kernel.buffer(buffer).lane
     }
 
+    /// Returns the number of elements of a buffer.
+    pub fn elements_of(&self, buffer: Buffer) -> u64 {
+        self.kernel.buffer(buffer).elements
+    }
+
     fn value(&mut self, ty: Type) -> Value {
         self.kernel.types.push(ty);
         Value::new(self.kernel.types.len() - 1)

@@ -5,7 +5,7 @@
 //! panel and writes the elements to their places, once for all pixels.
 
 use crate::ir::Data;
-use crate::kernel::{Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::loops::row;
 
@@ -83,11 +83,13 @@ impl Packed {
 
 impl Places {
     /// Loads the numbers of the first entry of a strip and of the entry after its last one. `lane` is the number of the strip's first lane among those
-    /// of all panels.
+    /// of all panels. Minima with the number of all entries show machines of 32 bits that a counter fits them.
     pub fn entries(self, b: &mut KernelBuilder, lane: Value, lanes: u64) -> [Value; 2] {
+        let all = b.index(b.elements_of(self.distances) as i64);
         [0, lanes as i64].map(|offset| {
             let entry = b.load(self.starts, lane, offset, 1);
-            b.convert(ConvertOp::ZeroExtend, entry, Lane::I64)
+            let entry = b.convert(ConvertOp::SignExtend, entry, Lane::I64);
+            b.binary(BinaryOp::SignedMin, entry, all)
         })
     }
 
