@@ -1,7 +1,6 @@
 //! A kernel: its buffers, its grid and its body.
 
 use super::instructions::{Inst, Region};
-use super::members::Proof;
 use super::types::{Buffer, Lane, Type, Value};
 use cranelift_entity::EntityRef;
 
@@ -102,7 +101,55 @@ pub struct Kernel {
     pub proof: Proof,
 }
 
+/// The calls for which a kernel's accesses are proven.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Proof {
+    /// All calls.
+    #[default]
+    Alone,
+    /// Calls that pass the numbers of a member.
+    Members(Members),
+}
+
+/// The members of a joined kernel.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Members {
+    /// The buffer of numbers, of i32.
+    pub buffer: Buffer,
+    /// The kernels.
+    pub list: Vec<Member>,
+}
+
+/// One kernel that a joined kernel does the work of.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Member {
+    /// Contents of the buffer of numbers.
+    pub numbers: Vec<i32>,
+    /// Its own buffers: the first ones of the joined kernel, with their own kinds and lengths.
+    pub buffers: Vec<BufferData>,
+}
+
+impl Members {
+    /// Returns the numbers at a place, one a member.
+    pub fn at(&self, place: usize) -> impl Iterator<Item = i32> + Clone {
+        self.list.iter().filter_map(move |member| member.numbers.get(place).copied())
+    }
+
+    /// Returns the member with some numbers.
+    pub fn with(&self, numbers: &[i32]) -> Option<&Member> {
+        self.list.iter().find(|member| member.numbers == numbers)
+    }
+}
+
 impl Kernel {
+    /// Returns the members of a joined kernel.
+    pub fn members(&self) -> Option<&Members> {
+        match &self.proof {
+            Proof::Alone => None,
+            Proof::Members(members) => Some(members),
+        }
+    }
+
     /// Returns the type of a value.
     pub fn ty(&self, value: Value) -> Type {
         self.types[value.index()]

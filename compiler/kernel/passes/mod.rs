@@ -7,6 +7,7 @@ mod dead;
 pub mod grid;
 mod invariants;
 mod known;
+mod members;
 mod narrow;
 pub mod numbers;
 pub mod parts;

@@ -22,7 +22,7 @@ pub struct Machine {
     pub compiler: &'static str,
     /// Further arguments of that compiler.
     pub flags: &'static [&'static str],
-    /// What programs are linked with where no C library knows the system.
+    /// Parts of programs that stand for a system, where no C library knows it.
     pub system: Option<System>,
     /// Takes the section out of objects by which linkers refuse one profile of the architecture beside another.
     pub without_profile: Option<&'static str>,

@@ -1,8 +1,8 @@
 //! Compilation of a kernel to machine code.
 
-use super::Level;
 use super::apart::keep_apart;
 use super::inst::Inst;
+use super::level::Level;
 use super::lowering::Baseline;
 use super::set::Thumb1;
 use super::tie::tie_operands;

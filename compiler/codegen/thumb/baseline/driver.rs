@@ -1,6 +1,6 @@
 //! Functions of the driver, which call others: the procedure call standard for Arm (AAPCS).
 
-use super::Level;
+use super::level::Level;
 use super::lowering::Baseline;
 use super::set::Thumb1;
 use crate::codegen::driver::language as driver;

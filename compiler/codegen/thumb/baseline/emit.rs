@@ -1,8 +1,8 @@
 //! Emission of instructions with allocated registers.
 
-use super::Level;
 use super::frame::Frame;
 use super::inst::{Arg, Inst, Op, Own};
+use super::level::Level;
 use super::number::is_byte;
 use super::place::{access, compute, place, sum};
 use crate::codegen::own::{AddressError, AssemblyError, Missing, NumberError, Position};

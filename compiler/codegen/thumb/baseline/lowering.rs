@@ -1,6 +1,6 @@
 //! The state of lowering a kernel.
 
-use super::Level;
+use super::level::Level;
 use crate::codegen::own::words::widened;
 use crate::codegen::own::{self, Block};
 use crate::kernel::{Kernel, Value};

@@ -1,5 +1,5 @@
 //! Code generation for Armv6-M and the baseline of Armv8-M, with the 16-bit instructions of Thumb. Most of them only use r0 to r7, and set flags. The
-//! baseline of Armv8-M has a few of 32 bits, too ([`Level`]).
+//! baseline of Armv8-M has a few of 32 bits, too ([`level::Level`]).
 //!
 //! An operation that uses flags is one instruction here, so the allocator puts nothing between its parts.
 
@@ -9,6 +9,7 @@ mod driver;
 mod emit;
 mod frame;
 mod inst;
+mod level;
 mod lowering;
 mod number;
 mod ops;
@@ -26,22 +27,6 @@ mod tests;
 use crate::machine::Machine;
 pub(super) use compile::compile;
 pub(super) use driver::{compile_driver, compile_support};
-
-/// The instructions of a level.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Level {
-    /// Those of Armv6-M.
-    Armv6,
-    /// The baseline of Armv8-M, which also has divisions and constants of 16 bits.
-    Armv8,
-}
-
-impl Level {
-    /// Returns the level of a machine.
-    pub fn of(machine: &Machine) -> Self {
-        if machine.level == "cortex-m23" { Self::Armv8 } else { Self::Armv6 }
-    }
-}
 
 /// Tests whether a machine has no other instructions than these.
 pub(super) fn is_baseline(machine: &Machine) -> bool {

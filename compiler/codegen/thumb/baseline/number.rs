@@ -1,6 +1,6 @@
 //! Constants in registers, and sums of a register and a small constant.
 
-use super::Level;
+use super::level::Level;
 use crate::codegen::own::{AssemblyError, NumberError};
 use crate::codegen::thumb::encode::{Assembler, Operand};
 use crate::codegen::thumb::registers::SP;

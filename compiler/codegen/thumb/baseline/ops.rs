@@ -1,7 +1,7 @@
 //! Operations on words as instructions.
 
-use super::Level;
 use super::inst::{Arg, Op, Own};
+use super::level::Level;
 use super::lowering::Lowering;
 use crate::codegen::own::words::{self, Operand, Ops, Test, WordOp, Words};
 use crate::codegen::support::Support;

@@ -1,9 +1,9 @@
 //! The 16-bit instructions as an instruction set of [`crate::codegen::own`]: registers, moves and jumps.
 
-use super::Level;
 use super::emit::{Emitter, compare};
 use super::frame::Frame;
 use super::inst::{Inst, Op};
+use super::level::Level;
 use super::spill::spill;
 use crate::codegen::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use crate::codegen::thumb::encode::{Assembler, Flags};

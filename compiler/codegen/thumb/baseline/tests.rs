@@ -1,7 +1,7 @@
 //! Tests of encodings with the decoder of GNU binutils, as a processor of Armv6-M decodes them.
 
-use super::Level;
 use super::frame::Frame;
+use super::level::Level;
 use super::place::{access, compute};
 use super::set::Thumb1;
 use crate::codegen::own::{InstructionSet, Need};

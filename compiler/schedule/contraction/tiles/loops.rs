@@ -109,6 +109,15 @@ pub(in crate::schedule::contraction) struct OutputRow {
     pub width: Number,
 }
 
+/// Start of a tile in a row.
+#[derive(Clone, Copy)]
+pub(super) struct TileStart {
+    /// Number of its first output pixel.
+    pub x: Value,
+    /// Element of the row of the input at which the window of that pixel starts.
+    pub offset: Value,
+}
+
 /// A panel of a group.
 #[derive(Clone, Copy)]
 pub(super) struct PanelPlace {
@@ -610,7 +619,7 @@ impl<'a> Lowering<'a> {
         &self,
         b: &mut KernelBuilder,
         (part, row): (&'p Part, &'p OutputRow),
-        (x, offset): (Value, Value),
+        TileStart { x, offset }: TileStart,
         at: PanelPlace,
     ) -> TilePlace<'p> {
         let PanelOperands { channel, weights, initial } = self.panel_operands(b, part, row, at);

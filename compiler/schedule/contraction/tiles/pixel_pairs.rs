@@ -7,7 +7,8 @@
 //!
 //! Weights are stored plus 128. The correction of a pixel is 128 times the sum of its column, once for all output channels.
 
-use super::loops::{Built, Lowering, OutputRow, PanelPlace, Segments, TilePlace};
+use super::loops::{Built, Lowering, OutputRow, Segments, TilePlace, TileStart};
+use super::register_tile::PAIR_PIXELS;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::Arguments;
@@ -15,15 +16,6 @@ use crate::schedule::context::Goal;
 use crate::schedule::contraction::direct::{DirectSchedule, Part};
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::Extents;
-
-/// Pixels of a tile.
-pub(in crate::schedule::contraction) const PIXELS: u64 = 2;
-
-/// Output channels of a tile: two sums for each, of which six are in high registers.
-pub(in crate::schedule::contraction) const CHANNELS: u64 = 4;
-
-/// Output channels of a tile if the output is a single pixel, with one sum for each.
-pub(in crate::schedule::contraction) const CHANNELS_ALONE: u64 = 8;
 
 /// Elements of k in a round of the innermost loop. Loads of four channels reach so many.
 const ROUND: u64 = 4;
@@ -76,7 +68,8 @@ fn elements(extents: &Extents) -> u64 {
 /// a round of its own.
 fn in_rounds(
     b: &mut KernelBuilder,
-    (count, round): (u64, u64),
+    count: u64,
+    round: u64,
     carried: Vec<Value>,
     mut body: impl FnMut(&mut KernelBuilder, Value, u64, &[Value]) -> Vec<Value>,
 ) -> Vec<Value> {
@@ -116,7 +109,11 @@ impl Lowering<'_> {
             row.width.tiles(b, self.schedule.tile.pixels, |b, x, count| {
                 let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, first);
                 let pixels = self.columns_of(b, part, row, (offset, count));
-                self.all_panels(b, |b, panel| self.pair_tile(b, (part, row), (x, offset), panel, &pixels))
+                self.all_panels(b, |b, panel| {
+                    let place = self.tile_place(b, (part, row), TileStart { x, offset }, panel);
+                    let sums = self.pair_sums(b, &place, &pixels);
+                    self.epilogue(b, &place, &sums)
+                })
             })
         })
     }
@@ -148,7 +145,7 @@ impl Lowering<'_> {
                 [sums[0], sums[1]]
             }
         };
-        let sums = if count == PIXELS { vec![low_sum(b, sums), sums[1]] } else { vec![sums[0]] };
+        let sums = if count == PAIR_PIXELS { vec![low_sum(b, sums), sums[1]] } else { vec![sums[0]] };
         let corrections = sums.into_iter().map(|sum| {
             let number = b.int(Type::scalar(Lane::I32), 128);
             b.mul(sum, number)
@@ -177,8 +174,8 @@ impl Lowering<'_> {
     fn sums_of_input(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, offset: Value) -> [Value; 2] {
         let zero = b.int(Type::scalar(Lane::I32), 0);
         let first = self.start_of_input(b, row, offset);
-        let all = (elements(&part.panels.extents), self.schedule.elements_of_round());
-        let sums = in_rounds(b, all, vec![zero], |b, k, count, sums| {
+        let (all, round) = (elements(&part.panels.extents), self.schedule.elements_of_round());
+        let sums = in_rounds(b, all, round, vec![zero], |b, k, count, sums| {
             let sum = (0..count as i64).fold(sums[0], |sum, i| {
                 let at = b.add(first, k);
                 let x = self.input_byte(b, at, i);
@@ -200,7 +197,7 @@ impl Lowering<'_> {
         if self.schedule.staging.is_some() || self.schedule.work.element != ElementType::I8 {
             return word;
         }
-        let signs = b.int(Type::scalar(Lane::I32), if pixels == PIXELS { SIGNS } else { SIGNS & 0xFF });
+        let signs = b.int(Type::scalar(Lane::I32), if pixels == PAIR_PIXELS { SIGNS } else { SIGNS & 0xFF });
         b.binary(BinaryOp::Xor, word, signs)
     }
 
@@ -215,36 +212,22 @@ impl Lowering<'_> {
     ) -> [Value; 2] {
         let work = &self.schedule.work;
         let next = b.scale_index(start, 1, (work.strides[1] * work.channels) as i64);
-        let sums = in_rounds(b, (run, self.schedule.elements_of_round()), sums.to_vec(), |b, k, elements, sums| {
+        let sums = in_rounds(b, run, self.schedule.elements_of_round(), sums.to_vec(), |b, k, elements, sums| {
             let [mine, beside, to] = [start, next, to].map(|first| b.add(first, k));
             let sums = (0..elements as i64).fold([sums[0], sums[1]], |sums, i| {
                 let mut word = byte(b, self.pixels.rows, mine, i);
-                if count == PIXELS {
+                if count == PAIR_PIXELS {
                     let other = byte(b, self.pixels.rows, beside, i);
                     let other = b.shift(BinaryOp::ShiftLeft, other, 16);
                     word = b.add(word, other);
                 }
                 let word = self.unsigned(b, word, count);
                 b.store(columns, to, i, word);
-                if count == PIXELS { with_both(b, sums, word) } else { [b.add(sums[0], word), sums[1]] }
+                if count == PAIR_PIXELS { with_both(b, sums, word) } else { [b.add(sums[0], word), sums[1]] }
             });
             sums.to_vec()
         });
         [sums[0], sums[1]]
-    }
-
-    /// Computes a tile: the sums of its pixels for the channels of a panel, and then the epilogue.
-    fn pair_tile(
-        &self,
-        b: &mut KernelBuilder,
-        (part, row): (&Part, &OutputRow),
-        (x, offset): (Value, Value),
-        panel: PanelPlace,
-        pixels: &Pixels,
-    ) -> Built {
-        let place = self.tile_place(b, (part, row), (x, offset), panel);
-        let sums = self.pair_sums(b, &place, pixels);
-        self.epilogue(b, &place, &sums)
     }
 
     /// Returns the sums of a tile's pixels, pixel by pixel.
@@ -253,8 +236,8 @@ impl Lowering<'_> {
         let zero = b.int(Type::scalar(Lane::I32), 0);
         let sums_of_channel = pixels.count as usize;
         let first = vec![zero; width.lanes as usize * sums_of_channel];
-        let all = (elements(&panels.extents), self.schedule.elements_of_round());
-        let sums = in_rounds(b, all, first, |b, k, count, sums| {
+        let (all, round) = (elements(&panels.extents), self.schedule.elements_of_round());
+        let sums = in_rounds(b, all, round, first, |b, k, count, sums| {
             let mut sums = sums.to_vec();
             let skipped = b.scale_index(k, panels.in_buffer(width.strip), 0);
             let weights = b.add(place.weights, skipped);

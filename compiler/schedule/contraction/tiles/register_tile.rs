@@ -1,6 +1,5 @@
 //! The register tile of a direct convolution or a matrix product: its number of pixels, and of vectors of output channels.
 
-use super::pixel_pairs;
 use super::squares;
 use crate::machine::{DotProduct, Machine, Registers};
 use crate::schedule::context::{Context, Goal};
@@ -15,6 +14,15 @@ const VECTORS_IN_16_BITS: u64 = 8;
 
 /// Maximum number of vectors of output channels that share the repeated operands of a pixel.
 const MOST_OF_PIXELS: u64 = 4;
+
+/// Pixels of a tile of [`Form::PixelPairs`].
+pub(in crate::schedule::contraction) const PAIR_PIXELS: u64 = 2;
+
+/// Output channels of such a tile: two sums for each, of which six are in high registers.
+const PAIR_CHANNELS: u64 = 4;
+
+/// Output channels of such a tile if the output is a single pixel, with one sum for each.
+const PAIR_CHANNELS_ALONE: u64 = 8;
 
 /// A register tile: pixels × vectors of output channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +41,8 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
     let outputs = work.outputs / work.groups;
     let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
     if form == Form::PixelPairs {
-        let most = if work.pixels() == 1 && cx.goal == Goal::Speed { pixel_pairs::CHANNELS_ALONE } else { pixel_pairs::CHANNELS };
-        return Tile { pixels: pixel_pairs::PIXELS.min(width), vectors: most.min(outputs.max(NARROWEST).next_power_of_two()) };
+        let most = if work.pixels() == 1 && cx.goal == Goal::Speed { PAIR_CHANNELS_ALONE } else { PAIR_CHANNELS };
+        return Tile { pixels: PAIR_PIXELS.min(width), vectors: most.min(outputs.max(NARROWEST).next_power_of_two()) };
     }
     if !machine.has_vectors() {
         let pixels = if cx.goal == Goal::Size { 1 } else { width.min(2) };

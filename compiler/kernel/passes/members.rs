@@ -1,58 +1,10 @@
 //! Kernels that one joined kernel does the work of. They differ in numbers, which the joined kernel reads from one of its buffers.
 
-use super::passes::KNOWN;
-use super::*;
+use super::known;
+use crate::kernel::*;
 use cranelift_entity::EntitySet;
 
-/// The calls for which a kernel's accesses are proven.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Proof {
-    /// All calls.
-    #[default]
-    Alone,
-    /// Calls that pass the numbers of a member.
-    Members(Members),
-}
-
-/// The members of a joined kernel.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Members {
-    /// The buffer of numbers, of i32.
-    pub buffer: Buffer,
-    /// The kernels.
-    pub list: Vec<Member>,
-}
-
-/// One kernel that a joined kernel does the work of.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Member {
-    /// Contents of the buffer of numbers.
-    pub numbers: Vec<i32>,
-    /// Its own buffers: the first ones of the joined kernel, with their own kinds and lengths.
-    pub buffers: Vec<BufferData>,
-}
-
-impl Members {
-    /// Returns the numbers at a place, one a member.
-    pub fn at(&self, place: usize) -> impl Iterator<Item = i32> + Clone {
-        self.list.iter().filter_map(move |member| member.numbers.get(place).copied())
-    }
-
-    /// Returns the member with some numbers.
-    pub fn with(&self, numbers: &[i32]) -> Option<&Member> {
-        self.list.iter().find(|member| member.numbers == numbers)
-    }
-}
-
 impl Kernel {
-    /// Returns the members of a joined kernel.
-    pub fn members(&self) -> Option<&Members> {
-        match &self.proof {
-            Proof::Alone => None,
-            Proof::Members(members) => Some(members),
-        }
-    }
-
     /// Returns the kernel for the calls of one member: with its numbers as constants, and with its buffers.
     pub fn of_member(&self, buffer: Buffer, member: &Member) -> Self {
         let mut kernel = Self { proof: Proof::Alone, ..self.clone() };
@@ -72,7 +24,7 @@ impl Kernel {
                 statement.inst = Inst::Constant { bits: u64::from(number.cast_unsigned()) };
             }
         });
-        (KNOWN.run)(&mut kernel);
+        known::run(&mut kernel);
         kernel
     }
 }

@@ -1,0 +1,19 @@
+//! Levels of 16-bit Thumb.
+
+use crate::machine::Machine;
+
+/// The instructions of a level.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Level {
+    /// Those of Armv6-M.
+    Armv6,
+    /// The baseline of Armv8-M, which also has divisions and constants of 16 bits.
+    Armv8,
+}
+
+impl Level {
+    /// Returns the level of a machine.
+    pub fn of(machine: &Machine) -> Self {
+        if machine.level == "cortex-m23" { Self::Armv8 } else { Self::Armv6 }
+    }
+}
