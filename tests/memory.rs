@@ -152,8 +152,25 @@ fn the_table_of_memory_holds() {
     harness::at_least(models, 45, "models");
 }
 
+/// Layers of one kind share a kernel in small code, at least where they do in fast code.
+fn small_code_has_no_more_kernels_than_fast_code() {
+    let Some(corpus) = support::corpus("tflite") else { return };
+    for (name, level) in
+        [("mlperftiny-ad01_int8", "x86-64-v3"), ("esphome-v2-okay_nabu", "x86-64-v4"), ("mlperftiny-vww_96_int8", "x86-64-v3")]
+    {
+        let model = Model::open(corpus.join(name).with_extension("tflite")).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let fast = Settings::new().target("x86_64-unknown-linux-gnu").cpu(level);
+        let [fast, small] = [fast.clone(), fast.optimize_size()].map(|settings| {
+            let compiled = model.compile(&settings).unwrap_or_else(|error| panic!("{name}: {error}"));
+            compiled.lowered.program.kernels.len()
+        });
+        assert!(small <= fast, "{name} at {level}: {small} kernels, and {fast} in fast code");
+    }
+}
+
 fn main() -> std::process::ExitCode {
     harness::run(&[
+        ("small_code_has_no_more_kernels_than_fast_code", Needs::Corpus("tflite"), small_code_has_no_more_kernels_than_fast_code),
         ("a_figure_that_grows_is_named", Needs::Nothing, a_figure_that_grows_is_named),
         ("the_table_of_memory_holds", Needs::Corpus("executorch"), the_table_of_memory_holds),
     ])

@@ -10,7 +10,7 @@ use crate::kernel::{Inst, Kernel, Lane, Region, Statement};
 use crate::machine::Machine;
 use crate::program::{Address, Division, Step, change_calls};
 use crate::schedule::Goal;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Minimum number of statements of a kernel to be merged. Shorter kernels are hardly longer than a call and its constants.
 const FEWEST_STATEMENTS: usize = 32;
@@ -50,6 +50,16 @@ impl Over {
             Goal::Size => Self::Everything,
         }
     }
+
+    /// Returns the numbers over which kernels are merged, one after the other. A class over everything may hold too many numbers to pay, and parts of
+    /// it may differ in fewer.
+    fn in_turn(self) -> &'static [Self] {
+        match self {
+            Self::Constants => &[Self::Constants],
+            Self::Counts => &[Self::Counts],
+            Self::Everything => &[Self::Everything, Self::Counts],
+        }
+    }
 }
 
 /// Tests whether an innermost loop shifts words by a constant.
@@ -72,22 +82,31 @@ pub(super) fn join(level: usize, (machine, over): (&Machine, Over), steps: Vec<&
     if over == Over::Everything {
         kernels.iter_mut().for_each(|kernel| *kernel = renumbered(kernel));
     }
-    let outlines: Vec<(Kernel, Vec<Number>)> = kernels.iter().map(|kernel| outline(kernel, reading(kernel, machine, over))).collect();
     let mut joined: Vec<Joined> = (0..kernels.len()).map(|into| Joined { into, numbers: None }).collect();
     let mut tables = Tables { share_one: over == Over::Everything, alignment: u64::from(machine.vector_bytes()).max(8), list: vec![] };
-    for class in classes(&outlines) {
-        let members: Vec<(&Kernel, &[Number])> = class.iter().map(|&i| (&kernels[i], &outlines[i].1[..])).collect();
-        // Kernels with equal outlines read in one way.
-        let reading = reading(members[0].0, machine, over);
-        let slots = Slots::new(&members, reading);
-        if !pay(&slots, &members) || !slots.are_proven(&members) {
-            continue;
+    // Positions of the kernels that are not merged yet.
+    let mut open: Vec<usize> = (0..kernels.len()).collect();
+    for &over in over.in_turn() {
+        let outlines: Vec<(Kernel, Vec<Number>)> =
+            open.iter().map(|&i| outline(&kernels[i], reading(&kernels[i], machine, over))).collect();
+        let mut merged = FxHashSet::default();
+        for class in classes(&outlines) {
+            let members: Vec<(&Kernel, &[Number])> = class.iter().map(|&i| (&kernels[open[i]], &outlines[i].1[..])).collect();
+            // Kernels with equal outlines read in one way.
+            let reading = reading(members[0].0, machine, over);
+            let slots = Slots::new(&members, reading);
+            if !pay(&slots, &members) || !slots.are_proven(&members) {
+                continue;
+            }
+            let kernel = slots.kernel(&members);
+            let into = open[class[0]];
+            for (&i, (_, numbers)) in class.iter().zip(&members) {
+                joined[open[i]] = Joined { into, numbers: tables.add(&slots, numbers, &kernel.name) };
+                merged.insert(open[i]);
+            }
+            kernels[into] = kernel;
         }
-        let kernel = slots.kernel(&members);
-        for (&i, (_, numbers)) in class.iter().zip(&members) {
-            joined[i] = Joined { into: class[0], numbers: tables.add(&slots, numbers, &kernel.name) };
-        }
-        kernels[class[0]] = kernel;
+        open.retain(|i| !merged.contains(i));
     }
     let arguments = tables.arguments(&joined, pool);
     let mut left = 0;
