@@ -15,9 +15,8 @@ const BFLOAT: f64 = 1.0 / 64.0;
 /// One step of 8 bits, relative to the largest magnitude of 127 steps.
 const STEP: f64 = 1.0 / 127.0;
 
-/// The help of `--rtol`.
-const RELATIVE: &str =
-    "Float error, relative to the largest value of the tensor\n[default: 1e-5; 1e-4 or more for a .bpte and the interpreter]";
+/// The help of `--rtol`, which is relative to the largest value of the tensor. Some 8-bit outputs have a larger default than it says.
+const RELATIVE: &str = "Relative float error [default: 1e-5; 1e-4 for .bpte or the interpreter]";
 
 /// Options of commands that compare outputs.
 #[derive(Args)]

@@ -88,7 +88,7 @@ class CompileOptions(LoadOptions, total=False):
     expected: Value | None
     #: f32: quantize float32 arrays for quantized inputs
     input_type: Literal["f32"] | None
-    #: Float error, relative to the largest value of the tensor [default: 1e-5; 1e-4 or more for a .bpte and the interpreter]
+    #: Relative float error [default: 1e-5; 1e-4 for .bpte or the interpreter]
     rtol: Value | None
     #: Float error that is added to the relative one [default: 0]
     atol: Value | None

@@ -64,7 +64,7 @@ kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, in
 }
 ; aarch64: products of bytes added in 16 bits, 1 pixels x 4 channels at a time, unrolled 1 times
 kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, initial: input i32[4] align 64, operand3: input i32[4] align 4, operand4: input i32[4] align 4, output0: output i8[4] align 1) {
-  %52: i64 = for %8 in 0..1 step 1 carry %9 = 0 {
+  %48: i64 = for %8 in 0..1 step 1 carry %9 = 0 {
     %11: i64 = add %8, 1
     %14: i64 = mul %8, 4
     %27: i8x16 = load_splat_group input[%14] group 4
@@ -81,15 +81,12 @@ kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, in
     %40: i32x4 = add %38, %39
     %41: i32x4 = load operand3[0]
     %42: i32x4 = load operand4[0]
-    %44: i32x4 = and %40, -2147483648
-    %45: i32x4 = or %44, %42
-    %46: f32x4 = bitcast %45
-    %47: f32x4 = signed_to_float %40
-    %48: f32x4 = bitcast %41
-    %49: f32x4 = fma %47, %48, %46
-    %50: i32x4 = float_to_signed_in_range %49
-    %51: i8x4 = narrow_signed %50
-    store output0[%35], %51
+    %43: i32x4 = saturating_rounding_doubling_high_mul %40, %41
+    %44: i32x4 = shift_right_signed %43, 31
+    %45: i32x4 = add %43, %44
+    %46: i32x4 = shift_nearest %45, %42
+    %47: i8x4 = narrow_signed %46
+    store output0[%35], %47
     yield %11
   }
 }

@@ -57,145 +57,146 @@ kernel @non_max_suppression(lane_numbers: input i32[8] align 4, boxes: input f32
     %46: i32x8 = select %44, %43, %36
     yield %45, %46
   }
-  %216: i64, %217: f32x8, %218: i32x8 = loop carry %50 = 0, %51 = %47, %52 = %48 {
+  %217: i32, %218: f32x8, %219: i32x8 = loop carry %50 = 0, %51 = %47, %52 = %48 {
     %53: f32 = horizontal_max %51
     %55: mask = less -inf, %53
-    %210: i64, %211: f32x8, %212: i32x8 = if %55 {
+    %211: i32, %212: f32x8, %213: i32x8 = if %55 {
       %56: f32x8 = splat %53
       %57: maskx8 = equal %51, %56
       %59: i32x8 = select %57, %52, 2147483647
       %60: i32 = horizontal_min %59
-      store positions[%50], %60
-      store chosen_scores[%50], %53
-      %61: i64 = sign_extend %60
-      store columns[%61 + 40], -inf
-      %63: f32 = extract %3, 0
-      %65: mask = less 0.0, %63
-      %206: f32x8, %207: i32x8 = if %65 {
-        %66: f32x8 = load_splat columns[%61]
-        %67: f32x8 = load_splat columns[%61 + 8]
-        %68: f32x8 = load_splat columns[%61 + 16]
-        %69: f32x8 = load_splat columns[%61 + 24]
-        %70: f32x8 = load_splat columns[%61 + 32]
-        %72: f32x8 = float_div -0.5, %3
-        %157: f32x8, %158: i32x8 = for %77 in 0..8 step 8 carry %78 = -inf, %79 = 0 {
-          %80: f32x8 = load columns[%77]
-          %81: f32x8 = load columns[%77 + 8]
-          %82: f32x8 = load columns[%77 + 16]
-          %83: f32x8 = load columns[%77 + 24]
-          %84: f32x8 = load columns[%77 + 32]
-          %86: f32x8 = float_min_first %82, %68
-          %87: f32x8 = float_max_first %80, %66
-          %88: f32x8 = sub %86, %87
-          %89: f32x8 = float_max_first %88, 0.0
-          %90: f32x8 = float_min_first %83, %69
-          %91: f32x8 = float_max_first %81, %67
-          %92: f32x8 = sub %90, %91
-          %93: f32x8 = float_max_first %92, 0.0
-          %94: f32x8 = mul %89, %93
-          %95: f32x8 = add %84, %70
-          %96: f32x8 = sub %95, %94
-          %97: f32x8 = float_div %94, %96
-          %98: maskx8 = less 0.0, %84
-          %99: maskx8 = less 0.0, %70
-          %100: maskx8 = and %98, %99
-          %101: f32x8 = select %100, %97, 0.0
-          %102: f32x8 = load columns[%77 + 40]
-          %103: f32x8 = mul %72, %101
-          %104: f32x8 = mul %103, %101
-          %107: f32x8 = float_min_first %104, 89.0
-          %108: f32x8 = float_max_first %107, -104.0
-          %111: f32x8 = fma %108, 1.442695, 12582912.0
-          %113: f32x8 = add %111, -12582912.0
-          %115: f32x8 = fma %113, -0.6933594, %108
-          %117: f32x8 = fma %113, 0.00021219444, %115
-          %120: f32x8 = fma 0.0013838235, %117, 0.008369297
-          %122: f32x8 = fma %120, %117, 0.041668087
-          %124: f32x8 = fma %122, %117, 0.16666515
-          %126: f32x8 = fma %124, %117, 0.49999994
-          %128: f32x8 = fma %126, %117, 1.0
-          %130: f32x8 = fma %128, %117, 1.0
-          %131: i32x8 = bitcast %111
-          %132: i32x8 = shift_right_signed %131, 1
-          %133: i32x8 = sub %131, %132
-          %134: i32x8 = shift_left %132, 23
-          %136: i32x8 = add %134, 1065353216
-          %137: f32x8 = bitcast %136
-          %138: i32x8 = shift_left %133, 23
-          %140: i32x8 = add %138, 1065353216
-          %141: f32x8 = bitcast %140
-          %142: f32x8 = mul %130, %137
-          %143: f32x8 = mul %142, %141
-          %144: f32x8 = mul %102, %143
-          %145: maskx8 = less %2, %144
-          %147: f32x8 = select %145, %144, -inf
-          %149: maskx8 = less_equal %1, %101
-          %150: f32x8 = select %149, -inf, %147
-          store columns[%77 + 40], %150
-          %151: i32 = wrap %77
-          %152: i32x8 = splat %151
-          %153: i32x8 = add %152, %4
-          %154: maskx8 = less %78, %150
-          %155: f32x8 = select %154, %150, %78
-          %156: i32x8 = select %154, %153, %79
-          yield %155, %156
+      %61: i64 = sign_extend %50
+      store positions[%61], %60
+      store chosen_scores[%61], %53
+      %62: i64 = sign_extend %60
+      store columns[%62 + 40], -inf
+      %64: f32 = extract %3, 0
+      %66: mask = less 0.0, %64
+      %207: f32x8, %208: i32x8 = if %66 {
+        %67: f32x8 = load_splat columns[%62]
+        %68: f32x8 = load_splat columns[%62 + 8]
+        %69: f32x8 = load_splat columns[%62 + 16]
+        %70: f32x8 = load_splat columns[%62 + 24]
+        %71: f32x8 = load_splat columns[%62 + 32]
+        %73: f32x8 = float_div -0.5, %3
+        %158: f32x8, %159: i32x8 = for %78 in 0..8 step 8 carry %79 = -inf, %80 = 0 {
+          %81: f32x8 = load columns[%78]
+          %82: f32x8 = load columns[%78 + 8]
+          %83: f32x8 = load columns[%78 + 16]
+          %84: f32x8 = load columns[%78 + 24]
+          %85: f32x8 = load columns[%78 + 32]
+          %87: f32x8 = float_min_first %83, %69
+          %88: f32x8 = float_max_first %81, %67
+          %89: f32x8 = sub %87, %88
+          %90: f32x8 = float_max_first %89, 0.0
+          %91: f32x8 = float_min_first %84, %70
+          %92: f32x8 = float_max_first %82, %68
+          %93: f32x8 = sub %91, %92
+          %94: f32x8 = float_max_first %93, 0.0
+          %95: f32x8 = mul %90, %94
+          %96: f32x8 = add %85, %71
+          %97: f32x8 = sub %96, %95
+          %98: f32x8 = float_div %95, %97
+          %99: maskx8 = less 0.0, %85
+          %100: maskx8 = less 0.0, %71
+          %101: maskx8 = and %99, %100
+          %102: f32x8 = select %101, %98, 0.0
+          %103: f32x8 = load columns[%78 + 40]
+          %104: f32x8 = mul %73, %102
+          %105: f32x8 = mul %104, %102
+          %108: f32x8 = float_min_first %105, 89.0
+          %109: f32x8 = float_max_first %108, -104.0
+          %112: f32x8 = fma %109, 1.442695, 12582912.0
+          %114: f32x8 = add %112, -12582912.0
+          %116: f32x8 = fma %114, -0.6933594, %109
+          %118: f32x8 = fma %114, 0.00021219444, %116
+          %121: f32x8 = fma 0.0013838235, %118, 0.008369297
+          %123: f32x8 = fma %121, %118, 0.041668087
+          %125: f32x8 = fma %123, %118, 0.16666515
+          %127: f32x8 = fma %125, %118, 0.49999994
+          %129: f32x8 = fma %127, %118, 1.0
+          %131: f32x8 = fma %129, %118, 1.0
+          %132: i32x8 = bitcast %112
+          %133: i32x8 = shift_right_signed %132, 1
+          %134: i32x8 = sub %132, %133
+          %135: i32x8 = shift_left %133, 23
+          %137: i32x8 = add %135, 1065353216
+          %138: f32x8 = bitcast %137
+          %139: i32x8 = shift_left %134, 23
+          %141: i32x8 = add %139, 1065353216
+          %142: f32x8 = bitcast %141
+          %143: f32x8 = mul %131, %138
+          %144: f32x8 = mul %143, %142
+          %145: f32x8 = mul %103, %144
+          %146: maskx8 = less %2, %145
+          %148: f32x8 = select %146, %145, -inf
+          %150: maskx8 = less_equal %1, %102
+          %151: f32x8 = select %150, -inf, %148
+          store columns[%78 + 40], %151
+          %152: i32 = wrap %78
+          %153: i32x8 = splat %152
+          %154: i32x8 = add %153, %4
+          %155: maskx8 = less %79, %151
+          %156: f32x8 = select %155, %151, %79
+          %157: i32x8 = select %155, %154, %80
+          yield %156, %157
         }
-        yield %157, %158
+        yield %158, %159
       } else {
-        %159: f32x8 = load_splat columns[%61]
-        %160: f32x8 = load_splat columns[%61 + 8]
-        %161: f32x8 = load_splat columns[%61 + 16]
-        %162: f32x8 = load_splat columns[%61 + 24]
-        %163: f32x8 = load_splat columns[%61 + 32]
-        %204: f32x8, %205: i32x8 = for %169 in 0..8 step 8 carry %170 = -inf, %171 = 0 {
-          %172: f32x8 = load columns[%169]
-          %173: f32x8 = load columns[%169 + 8]
-          %174: f32x8 = load columns[%169 + 16]
-          %175: f32x8 = load columns[%169 + 24]
-          %176: f32x8 = load columns[%169 + 32]
-          %178: f32x8 = float_min_first %174, %161
-          %179: f32x8 = float_max_first %172, %159
-          %180: f32x8 = sub %178, %179
-          %181: f32x8 = float_max_first %180, 0.0
-          %182: f32x8 = float_min_first %175, %162
-          %183: f32x8 = float_max_first %173, %160
-          %184: f32x8 = sub %182, %183
-          %185: f32x8 = float_max_first %184, 0.0
-          %186: f32x8 = mul %181, %185
-          %187: f32x8 = add %176, %163
-          %188: f32x8 = sub %187, %186
-          %189: f32x8 = float_div %186, %188
-          %190: maskx8 = less 0.0, %176
-          %191: maskx8 = less 0.0, %163
-          %192: maskx8 = and %190, %191
-          %193: f32x8 = select %192, %189, 0.0
-          %194: f32x8 = load columns[%169 + 40]
-          %196: maskx8 = less_equal %1, %193
-          %197: f32x8 = select %196, -inf, %194
-          store columns[%169 + 40], %197
-          %198: i32 = wrap %169
-          %199: i32x8 = splat %198
-          %200: i32x8 = add %199, %4
-          %201: maskx8 = less %170, %197
-          %202: f32x8 = select %201, %197, %170
-          %203: i32x8 = select %201, %200, %171
-          yield %202, %203
+        %160: f32x8 = load_splat columns[%62]
+        %161: f32x8 = load_splat columns[%62 + 8]
+        %162: f32x8 = load_splat columns[%62 + 16]
+        %163: f32x8 = load_splat columns[%62 + 24]
+        %164: f32x8 = load_splat columns[%62 + 32]
+        %205: f32x8, %206: i32x8 = for %170 in 0..8 step 8 carry %171 = -inf, %172 = 0 {
+          %173: f32x8 = load columns[%170]
+          %174: f32x8 = load columns[%170 + 8]
+          %175: f32x8 = load columns[%170 + 16]
+          %176: f32x8 = load columns[%170 + 24]
+          %177: f32x8 = load columns[%170 + 32]
+          %179: f32x8 = float_min_first %175, %162
+          %180: f32x8 = float_max_first %173, %160
+          %181: f32x8 = sub %179, %180
+          %182: f32x8 = float_max_first %181, 0.0
+          %183: f32x8 = float_min_first %176, %163
+          %184: f32x8 = float_max_first %174, %161
+          %185: f32x8 = sub %183, %184
+          %186: f32x8 = float_max_first %185, 0.0
+          %187: f32x8 = mul %182, %186
+          %188: f32x8 = add %177, %164
+          %189: f32x8 = sub %188, %187
+          %190: f32x8 = float_div %187, %189
+          %191: maskx8 = less 0.0, %177
+          %192: maskx8 = less 0.0, %164
+          %193: maskx8 = and %191, %192
+          %194: f32x8 = select %193, %190, 0.0
+          %195: f32x8 = load columns[%170 + 40]
+          %197: maskx8 = less_equal %1, %194
+          %198: f32x8 = select %197, -inf, %195
+          store columns[%170 + 40], %198
+          %199: i32 = wrap %170
+          %200: i32x8 = splat %199
+          %201: i32x8 = add %200, %4
+          %202: maskx8 = less %171, %198
+          %203: f32x8 = select %202, %198, %171
+          %204: i32x8 = select %202, %201, %172
+          yield %203, %204
         }
-        yield %204, %205
+        yield %205, %206
       }
-      %209: i64 = add %50, 1
-      yield %209, %206, %207
+      %210: i32 = add %50, 1
+      yield %210, %207, %208
     } else {
       yield %50, %51, %52
     }
-    %214: mask = less %210, 3
-    %215: mask = and %55, %214
-    yield %215, %210, %211, %212
+    %215: mask = less %211, 3
+    %216: mask = and %55, %215
+    yield %216, %211, %212, %213
   }
-  for each %222 in %216..3 step 1 {
-    store positions[%222], 0
-    store chosen_scores[%222], 0.0
+  %223: i64 = sign_extend %217
+  for each %224 in %223..3 step 1 {
+    store positions[%224], 0
+    store chosen_scores[%224], 0.0
   }
-  %223: i32 = wrap %216
-  store counts[0], %223
+  store counts[0], %217
 }
