@@ -255,12 +255,11 @@ fn rows_take_two_blocks_of_four_bits_at_a_time() {
     assert_eq!(waits, 0, "products wait for the one before:\n{}", hot.join("\n"));
 }
 
-/// Returns the block with the most uses of an instruction, up to its first jump.
-fn block<'a>(text: &'a str, instruction: &str) -> Vec<&'a str> {
-    let block = text.split("block_").max_by_key(|block| block.matches(instruction).count()).unwrap_or_default();
-    let lines: Vec<&str> = block.lines().skip(1).map(str::trim).collect();
-    let end = lines.iter().position(|line| line.starts_with("b.")).map_or(lines.len(), |end| end + 1);
-    lines[..end].to_vec()
+/// Returns the straight run of code with the most uses of an instruction: it ends at a conditional jump or where a block begins.
+fn straight<'a>(text: &'a str, instruction: &str) -> Vec<&'a str> {
+    let blocks = text.split("block_").map(|block| block.lines().skip(1).map(str::trim).collect::<Vec<_>>());
+    let runs = blocks.flat_map(|lines| lines.split_inclusive(|line| line.starts_with("b.")).map(<[&str]>::to_vec).collect::<Vec<_>>());
+    runs.max_by_key(|run| run.iter().filter(|line| line.starts_with(instruction)).count()).unwrap_or_default()
 }
 
 /// Tests a depthwise 3×3 layer of bytes: a pixel of sixteen channels takes at most 45 instructions with its requantization, and 55 if this follows
@@ -270,7 +269,7 @@ fn depthwise_pixels_take_few_instructions() {
     for (zero_point, most, step) in [(-128, 45, "scvtf"), (0, 55, "sqrdmulh")] {
         let work = Work::Quantized { window: 3, channels: 64, outputs: 64, groups: 64, zero_point };
         let text = instructions(work, ElementType::I8, "aarch64+dotprod");
-        let hot = block(&text, "sdot");
+        let hot = straight(&text, "sdot");
         let count = |what: &str| hot.iter().filter(|line| line.starts_with(what)).count();
         let pixels = count("sdot") / 12;
         assert!(pixels > 0 && count(step) == 4 * pixels, "zero point {zero_point}:\n{}", hot.join("\n"));
@@ -284,7 +283,7 @@ fn requantization_takes_few_instructions() {
     for (zero_point, most, step) in [(-128, 75, "scvtf"), (0, 100, "sqrdmulh")] {
         let work = Work::Quantized { window: 1, channels: 96, outputs: 64, groups: 1, zero_point };
         let text = instructions(work, ElementType::I8, "aarch64+dotprod");
-        let epilogue = block(&text, step);
+        let epilogue = straight(&text, step);
         let steps = epilogue.iter().filter(|line| line.starts_with(step)).count();
         assert!(
             steps >= 16 && 16 * epilogue.len() <= most * steps,

@@ -46,6 +46,7 @@ const NEEDS: &[Need] = &[
     program("arm-linux-gnueabihf-gcc", &["gcc-arm-linux-gnueabihf"]),
     file("/usr/arm-linux-gnueabihf/include/stdio.h", &["libc6-dev-armhf-cross"]),
     program("arm-none-eabi-gcc", &["gcc-arm-none-eabi"]),
+    file("/usr/lib/arm-none-eabi/newlib/rdimon.specs", &["libnewlib-arm-none-eabi"]),
     program("qemu-arm", &["qemu-user"]),
     program("qemu-aarch64", &["qemu-user"]),
     program("qemu-riscv64", &["qemu-user"]),
