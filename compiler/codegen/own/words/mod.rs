@@ -40,7 +40,7 @@ pub use memory::widened;
 pub use ops::{Half, Operand, Ops, Test, WordOp, Words};
 pub use plain::{clamp, divide_by_number, leading_zeros, long_less, long_product, long_sum};
 pub use pointers::step_pointers;
-pub use rounds::{Made, Stepped, sum_of};
+pub use rounds::{Stepped, Term, sum_of};
 pub use set::{Rows, WordSet, exponent};
 pub use soft::divide_words;
 pub use vectors::{VECTOR, vectors};

@@ -3,7 +3,7 @@
 
 use super::arg::Arg;
 use super::inst::{Inst, Op, Operations};
-use super::rounds::{Made, Round, Stepped, sum};
+use super::rounds::{Made, Round, Stepped, made, sum};
 use crate::codegen::own::{Address, Base, Function, count_uses, sweep};
 use regalloc2::{RegClass, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -93,7 +93,7 @@ impl<'a> Places<'a> {
         if let (Op::LoadAddress, &[Arg::Def(to) | Arg::EarlyDef(to), Arg::Memory(address)]) = (inst.op, &inst.args[..]) {
             return self.note_place(to, self.of(&address));
         }
-        let Some((to, made)) = S::made(inst) else { return };
+        let Some((to, made)) = made::<S>(inst) else { return };
         let at = |key: Option<Key>| key.map(|key| (key, 0));
         match made {
             Made::Sum(a, b) => self.note_place(to, self.of(&Address { index: Some((b, 0)), ..Address::at(a) })),

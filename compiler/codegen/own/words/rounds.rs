@@ -6,7 +6,7 @@ use super::set::WordSet;
 use crate::codegen::own::{Address, Block, Function};
 use regalloc2::{RegClass, VReg};
 
-/// What an instruction computes from registers, as far as addresses depend on it.
+/// Result of an instruction on which addresses may depend, as a term of its registers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Made {
     /// A sum of two registers.
@@ -23,15 +23,51 @@ pub enum Made {
     SumOfProduct(VReg, VReg, VReg),
 }
 
+/// Term that a row of a set computes from its operands, in their order.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Term {
+    /// A sum of two registers.
+    Sum,
+    /// A sum of a register and a constant.
+    SumWith,
+    /// A register minus a constant.
+    DifferenceWith,
+    /// A register, shifted left by a constant.
+    Shifted,
+    /// A register plus another one, which is shifted left by a constant.
+    SumShifted,
+    /// A product of two registers.
+    Product,
+    /// A product of two registers, plus a third one.
+    SumOfProduct,
+}
+
+/// Returns the result of a row's instruction and what it computes, if addresses may depend on it.
+pub fn made<S: Stepped>(inst: &Inst<S::Own>) -> Option<(VReg, Made)> {
+    let Op::Row(row) = inst.op else { return None };
+    let (_, term) = S::TERMS.iter().find(|(of, _)| *of == row)?;
+    let (to, made) = match (term, &inst.args[..]) {
+        (Term::Sum, &[Arg::Def(to), Arg::Use(a), Arg::Use(b)]) => (to, Made::Sum(a, b)),
+        (Term::SumWith, &[Arg::Def(to), Arg::Use(a), Arg::Number(number)]) => (to, Made::SumWith(a, number)),
+        (Term::DifferenceWith, &[Arg::Def(to), Arg::Use(a), Arg::Number(number)]) => (to, Made::SumWith(a, number.wrapping_neg())),
+        (Term::Shifted, &[Arg::Def(to), Arg::Use(a), Arg::Number(count)]) => (to, Made::Shifted(a, count as u8)),
+        (Term::SumShifted, &[Arg::Def(to), Arg::Use(a), Arg::Use(b), Arg::Number(count)]) => (to, Made::SumShifted(a, b, count as u8)),
+        (Term::Product, &[Arg::Def(to), Arg::Use(a), Arg::Use(b)]) => (to, Made::Product(a, b)),
+        (Term::SumOfProduct, &[Arg::Def(to), Arg::Use(a), Arg::Use(b), Arg::Use(sum)]) => (to, Made::SumOfProduct(a, b, sum)),
+        _ => return None,
+    };
+    Some((to, made))
+}
+
 /// A set whose loops step pointers: what strength reduction reads of instructions.
 pub trait Stepped: WordSet {
     /// The relation of a word and a greater one, as unsigned numbers.
     const BELOW: <Self::Own as Operations>::Relation;
     /// `true` if accesses have negative displacements, too.
     const NEGATIVE: bool;
+    /// The rows on whose results addresses may depend.
+    const TERMS: &'static [(<Self::Own as Operations>::Row, Term)];
 
-    /// Returns the result of a row's instruction, and what it computes.
-    fn made(inst: &Inst<Self::Own>) -> Option<(VReg, Made)>;
     /// Tests whether a pointer pays for this access alone.
     fn steps(inst: &Inst<Self::Own>) -> bool;
     /// Tests whether an access can have a displacement from a register.
@@ -64,7 +100,7 @@ pub struct Round {
 
 /// Returns the result, operand and constant of a sum of a register and a constant.
 pub fn sum_of<S: Stepped>(inst: &Inst<S::Own>) -> Option<(VReg, VReg, i32)> {
-    match S::made(inst)? {
+    match made::<S>(inst)? {
         (to, Made::SumWith(from, number)) => Some((to, from, number)),
         _ => None,
     }

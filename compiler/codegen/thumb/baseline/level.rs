@@ -5,7 +5,7 @@ use crate::machine::Machine;
 /// The instructions of a level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Level {
-    /// Those of Armv6-M.
+    /// Instructions of Armv6-M.
     Armv6,
     /// The baseline of Armv8-M, which also has divisions and constants of 16 bits.
     Armv8,

@@ -1,13 +1,12 @@
 //! The 16-bit instructions as a set whose loops step pointers.
 
-use super::inst::{Arg, Inst, Op, Own};
+use super::inst::{Inst, Op, Own};
 use super::lowering::Baseline;
 use super::place::reaches;
-use crate::codegen::own::words::{Made, Stepped};
+use crate::codegen::own::words::{Stepped, Term};
 use crate::codegen::own::{Address, Base};
 use crate::codegen::thumb::encode::Flags;
-use crate::codegen::thumb::rows;
-use regalloc2::VReg;
+use crate::codegen::thumb::rows::{self, Row};
 
 /// Returns the bytes that a load or a store moves.
 fn moved(inst: &Inst) -> Option<u32> {
@@ -20,18 +19,13 @@ fn moved(inst: &Inst) -> Option<u32> {
 impl Stepped for Baseline {
     const BELOW: Flags = Flags::Below;
     const NEGATIVE: bool = false;
-
-    fn made(inst: &Inst) -> Option<(VReg, Made)> {
-        let Op::Row(row) = inst.op else { return None };
-        match inst.args[..] {
-            [Arg::Def(to), Arg::Use(a), Arg::Use(b)] if row == &rows::ADD => Some((to, Made::Sum(a, b))),
-            [Arg::Def(to), Arg::Use(a), Arg::Use(b)] if row == &rows::MUL => Some((to, Made::Product(a, b))),
-            [Arg::Def(to), Arg::Use(a), Arg::Number(count)] if row == &rows::LSL_NUMBER => Some((to, Made::Shifted(a, count as u8))),
-            [Arg::Def(to), Arg::Use(a), Arg::Number(number)] if row == &rows::ADD_TWELVE => Some((to, Made::SumWith(a, number))),
-            [Arg::Def(to), Arg::Use(a), Arg::Number(number)] if row == &rows::SUB_TWELVE => Some((to, Made::SumWith(a, -number))),
-            _ => None,
-        }
-    }
+    const TERMS: &[(&Row, Term)] = &[
+        (&rows::ADD, Term::Sum),
+        (&rows::MUL, Term::Product),
+        (&rows::LSL_NUMBER, Term::Shifted),
+        (&rows::ADD_TWELVE, Term::SumWith),
+        (&rows::SUB_TWELVE, Term::DifferenceWith),
+    ];
 
     fn steps(inst: &Inst) -> bool {
         moved(inst).is_some()
