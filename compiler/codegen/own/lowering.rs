@@ -100,8 +100,19 @@ pub trait Select: Sized {
     fn store(lowering: &mut Lowering<'_, Self>, inst: &Inst) -> Result<(), CodegenError>;
 }
 
+/// Way in which a set of words holds loaded lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Holding {
+    /// Lanes in registers of their own, with zeros above if so wanted.
+    Lanes { zeros: bool },
+    /// Several lanes in each word.
+    Packed { zeros: bool },
+    /// Bytes in vector registers.
+    Vectors,
+}
+
 /// Key of a load: block, buffer, index and offset, lanes, type, and form in registers.
-pub(super) type LoadKey = (Block, Buffer, (Value, i64), u16, Type, [bool; 2]);
+pub(super) type LoadKey = (Block, Buffer, (Value, i64), u16, Type, Holding);
 
 /// State of the lowering of one kernel.
 pub struct Lowering<'a, S: Select> {

@@ -3,6 +3,7 @@
 use super::held::{Held, Shape, Upper};
 use super::ops::{Half, Operand, Ops, Test, WordOp, Words};
 use crate::codegen::CodegenError;
+use crate::codegen::own::lowering::Holding;
 use crate::codegen::own::{Access, Address, Lowering, Select};
 use crate::kernel::{Bounds, Buffer, BufferKind, CompareOp, ConvertOp, Inst, Kernel, Lane, Type, Value};
 use cranelift_entity::EntitySet;
@@ -43,7 +44,8 @@ where
             && bytes.is_multiple_of(4)
             && self.takes_words(buffer, at);
         let zeros = self.wants_zeros(result);
-        let key = (self.block, buffer, at, active, ty, [packed, zeros]);
+        let holding = if packed { Holding::Packed { zeros } } else { Holding::Lanes { zeros } };
+        let key = (self.block, buffer, at, active, ty, holding);
         if let Some(known) = self.loads.get(&key) {
             return Ok(known.clone());
         }
@@ -133,7 +135,7 @@ where
 
     /// The word of elements at a multiple of four bytes. The key is of no other load, because the buffer has narrower elements.
     fn load_whole(&mut self, buffer: Buffer, at: At) -> Result<VReg, CodegenError> {
-        let key = (self.block, buffer, at, 1, Type::scalar(Lane::I32), [false; 2]);
+        let key = (self.block, buffer, at, 1, Type::scalar(Lane::I32), Holding::Lanes { zeros: false });
         if let Some(known) = self.loads.get(&key).and_then(Held::single) {
             return Ok(known);
         }

@@ -3,6 +3,7 @@
 use super::held::Held;
 use super::ops::Words;
 use crate::codegen::CodegenError;
+use crate::codegen::own::lowering::Holding;
 use crate::codegen::own::{Access, Lowering, Select};
 use crate::kernel::{Buffer, DotOp, Inst, Kernel, Lane, Statement, Type, Value};
 use cranelift_entity::EntitySet;
@@ -92,7 +93,7 @@ where
 {
     /// Loads bytes to vector registers.
     pub(super) fn load_vectors(&mut self, buffer: Buffer, at: (Value, i64), ty: Type) -> Result<Held, CodegenError> {
-        let key = (self.block, buffer, at, ty.lanes, ty, [true; 2]);
+        let key = (self.block, buffer, at, ty.lanes, ty, Holding::Vectors);
         if let Some(known) = self.loads.get(&key) {
             return Ok(known.clone());
         }
