@@ -48,7 +48,7 @@ fn models() -> impl Iterator<Item = (String, Module)> {
 
 /// Returns random modules; `MODELC_SEEDS` sets their number.
 fn random_modules() -> impl Iterator<Item = (String, Module)> {
-    let seeds = std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let seeds = support::harness::variable("MODELC_SEEDS").unwrap_or(150);
     (0..seeds).map(|seed| (format!("seed {seed}"), random::module(seed, &Options::default()).0))
 }
 
@@ -170,7 +170,7 @@ fn check_changes(name: &str, module: &Module, inputs: &[Tensor], machine: &'stat
 #[test]
 fn passes_leave_what_random_modules_compute() {
     let options = Options::default();
-    let seeds = std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let seeds = support::harness::variable("MODELC_SEEDS").unwrap_or(150);
     let mut checked = 0;
     for seed in 0..seeds {
         let (mut module, inputs) = random::module(seed, &options);

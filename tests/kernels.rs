@@ -78,7 +78,7 @@ fn check_level(module: &Module, inputs: &[Tensor], program: &Program) -> Result<
 
 /// Returns the number of seeds: `MODELC_SEEDS`.
 fn seeds() -> u64 {
-    std::env::var("MODELC_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)
+    support::harness::variable("MODELC_SEEDS").unwrap_or(3000)
 }
 
 #[test]

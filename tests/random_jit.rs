@@ -14,6 +14,7 @@ use modelc::lower::{self, Goal, Lowered, PlanSource, Threads};
 use modelc::machine::Machine;
 use modelc::program::calls_in_streams;
 use modelc::{passes, pipeline, target};
+use support::harness;
 
 /// Only sums of floats are inexact here, because their order may differ; their terms are small numbers. The worst case is a difference of large
 /// terms, which leaves a few units in the last place.
@@ -24,11 +25,7 @@ const MOST_DRAWS: u64 = 256;
 
 /// Returns the number of seeds: `MODELC_SEEDS`. `MODELC_FIRST_SEED` selects the first one.
 fn seeds() -> u64 {
-    variable("MODELC_SEEDS").unwrap_or(250)
-}
-
-fn variable(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
+    harness::variable("MODELC_SEEDS").unwrap_or(250)
 }
 
 /// Returns the results of the JIT for two calls of each method, in turn, on one instance; `None` if the module has something unsupported. With
@@ -146,7 +143,7 @@ fn compare(dynamic: bool) {
     };
     let host = target::host_machine().expect("the host has a machine description");
     let mut failures = Vec::new();
-    let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
+    let first = harness::variable("MODELC_FIRST_SEED").unwrap_or(0);
     for number in first..first + seeds() {
         // The first module of the seed that compiles.
         let drawn = (0..MOST_DRAWS).map(|draw| number + (draw << 40)).filter(|&seed| !dynamic || is_dynamic(&module(seed, &options).0));
@@ -190,7 +187,7 @@ fn picked_images_compute_what_the_interpreter_computes() {
     let machine = target::host_machine().expect("the host has a machine description");
     let options = lower::Options::new(machine);
     let mut unwritten = 0;
-    let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
+    let first = harness::variable("MODELC_FIRST_SEED").unwrap_or(0);
     for seed in first..first + seeds() {
         let (mut module, inputs) = chains::picked::module(seed);
         modelc::ir::verify(&module).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
@@ -230,7 +227,7 @@ fn long_rows_compute_what_the_interpreter_computes() {
 /// Compares all programs that compile with the interpreter. Returns their number.
 fn compare_all(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> u64 {
     let host = target::host_machine().expect("the host has a machine description");
-    let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
+    let first = harness::variable("MODELC_FIRST_SEED").unwrap_or(0);
     let (mut compared, mut failures) = (0, Vec::new());
     for seed in first..first + seeds() {
         let (module, inputs) = generate(seed);
@@ -262,7 +259,7 @@ fn extremes_of_what_saturates_are_those_of_the_interpreter() {
 fn merged_graphs_compute_what_the_interpreter_computes() {
     let host = target::host_machine().expect("the host has a machine description");
     let (mut fewer, mut rows) = (0, 0);
-    let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
+    let first = harness::variable("MODELC_FIRST_SEED").unwrap_or(0);
     for seed in first..first + seeds() {
         let (mut module, inputs) = chains::graphs::module(seed);
         modelc::ir::verify(&module).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
@@ -299,7 +296,7 @@ fn compare_in_parts(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> (u64, u6
     let side_by_side = lower::Options { plan: PlanSource::Own, ..own };
     let threads = Threads { count: 3, least_instructions: 0 };
     let (mut smaller, mut in_streams) = (0, 0);
-    let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
+    let first = harness::variable("MODELC_FIRST_SEED").unwrap_or(0);
     let count = seeds();
     for seed in first..first + count {
         let (mut module, inputs) = generate(seed);

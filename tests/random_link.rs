@@ -29,11 +29,6 @@ const GRAPHS_A_PROGRAM: u64 = 50;
 /// Calls of each graph: the second one finds the memory that the first one left.
 const CALLS: usize = 2;
 
-/// Returns a number of the environment.
-fn variable(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 /// A graph that is compiled, and the outputs of the interpreter.
 struct Case {
     seed: u64,
@@ -133,8 +128,8 @@ fn check(seeds: std::ops::Range<u64>, tools: Tools) -> (usize, Vec<String>) {
 
 /// Runs the graphs of a machine.
 fn check_machine(tools: Tools) {
-    let first = variable("MODELC_FIRST_SEED").unwrap_or(0);
-    let count = variable("MODELC_SEEDS").unwrap_or(GRAPHS_A_PROGRAM);
+    let first = harness::variable("MODELC_FIRST_SEED").unwrap_or(0);
+    let count = harness::variable("MODELC_SEEDS").unwrap_or(GRAPHS_A_PROGRAM);
     let (mut compiled, mut failures) = (0, Vec::new());
     for start in (first..first + count).step_by(GRAPHS_A_PROGRAM as usize) {
         let (good, bad) = check(start..(start + GRAPHS_A_PROGRAM).min(first + count), tools);

@@ -315,26 +315,12 @@ fn bug(what: String) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::text::parse_kernel;
-    use crate::kernel::{Buffer, BufferData, Proof};
+    use crate::kernel::passes::joined_copies;
     use crate::program::{Blob, Origin};
 
     /// A call of a joined kernel that copies 4 or 7 words, and passes a number of words.
     fn program(words: i32, scratch_bytes: u64) -> Program {
-        let text = "kernel @k(x: input i32[4] align 4, y: output i32[4] align 4, numbers: input i32[1] align 4) {
-          %1: i32 = load numbers[0]
-          %2: i64 = sign_extend %1
-          for %3 in 0..%2 step 1 {
-            %4: i32 = load x[%3]
-            store y[%3], %4
-          }
-        }";
-        let mut kernel = parse_kernel(text).expect("a kernel");
-        let member = |length: i32| {
-            let buffers = kernel.buffers[..2].iter().map(|data| BufferData { elements: length as u64, ..data.clone() }).collect();
-            Member { numbers: vec![length], buffers }
-        };
-        kernel.proof = Proof::Members(Members { buffer: Buffer::new(2), list: vec![member(4), member(7)] });
+        let kernel = joined_copies(&[(4, 4), (7, 7)]);
         let arguments = vec![Address::Scratch(0), Address::Scratch(64), Address::Constant(0, 4)];
         let call = Call { kernel: 0, arguments, extents: vec![], division: Division::Whole, origin: Origin::default() };
         let method = Method { name: "run".into(), steps: vec![Step::Call(call)], scratch_bytes, optimal: true, ..Method::default() };

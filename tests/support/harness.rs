@@ -66,3 +66,8 @@ pub fn is_wanted(name: &str) -> bool {
 pub fn at_least(found: usize, least: usize, what: &str) {
     assert!(found >= least || std::env::var_os("MODELC_ONLY").is_some(), "only {found} {what}, there must be {least}");
 }
+
+/// Returns a number of the environment: of seeds, for example.
+pub fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}

@@ -29,38 +29,38 @@ impl Kernel {
     }
 }
 
+/// Makes a joined kernel for tests, which copies as many words as its number says. Each member has a number of words, and a length of its buffers.
+#[cfg(test)]
+pub fn joined_copies(members: &[(i32, u64)]) -> Kernel {
+    let text = "kernel @k(x: input i32[4] align 4, y: output i32[4] align 4, numbers: input i32[1] align 4) {
+      %1: i32 = load numbers[0]
+      %2: i64 = sign_extend %1
+      for %3 in 0..%2 step 1 {
+        %4: i32 = load x[%3]
+        store y[%3], %4
+      }
+    }";
+    let mut kernel = text::parse_kernel(text).expect("a kernel");
+    let member = |&(words, elements): &(i32, u64)| {
+        let buffers = kernel.buffers[..2].iter().map(|data| BufferData { elements, ..data.clone() }).collect();
+        Member { numbers: vec![words], buffers }
+    };
+    let list = members.iter().map(member).collect();
+    kernel.proof = Proof::Members(Members { buffer: cranelift_entity::EntityRef::new(2), list });
+    kernel
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::verify;
-    use cranelift_entity::EntityRef;
-
-    /// A copy of as many words as the first number says. The members have `lengths` words.
-    fn joined(lengths: &[i32], elements: u64) -> Kernel {
-        let text = "kernel @k(x: input i32[4] align 4, y: output i32[4] align 4, numbers: input i32[1] align 4) {
-          %1: i32 = load numbers[0]
-          %2: i64 = sign_extend %1
-          for %3 in 0..%2 step 1 {
-            %4: i32 = load x[%3]
-            store y[%3], %4
-          }
-        }";
-        let mut kernel = parse_kernel(text).expect("a kernel");
-        let member = |&length: &i32| {
-            let buffers = kernel.buffers[..2].iter().map(|data| BufferData { elements, ..data.clone() }).collect();
-            Member { numbers: vec![length], buffers }
-        };
-        kernel.proof = Proof::Members(Members { buffer: Buffer::new(2), list: lengths.iter().map(member).collect() });
-        kernel
-    }
 
     #[test]
     fn every_member_is_proven() {
-        assert_eq!(verify(&joined(&[4, 7], 7)), Ok(()));
-        let error = verify(&joined(&[4, 7], 6)).unwrap_err().to_string();
+        assert_eq!(verify(&joined_copies(&[(4, 7), (7, 7)])), Ok(()));
+        let error = verify(&joined_copies(&[(4, 6), (7, 6)])).unwrap_err().to_string();
         assert!(error.contains('6'), "{error}");
-        let members = joined(&[4, 7], 7);
+        let members = joined_copies(&[(4, 7), (7, 7)]);
         let members = members.members().expect("members");
         assert_eq!((members.at(0).collect::<Vec<_>>(), members.at(1).count()), (vec![4, 7], 0));
         assert!(members.with(&[5]).is_none() && members.with(&[7]).is_some());
