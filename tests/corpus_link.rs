@@ -47,6 +47,9 @@ const UNSIGNED: &[&str] = &["coral-mobilenet_quant_v1_224_head_layers", "coral-m
 /// Limit of the bytes of code of a CPU level of a model.
 const MOST_CODE: u64 = 512 << 10;
 
+/// Largest arena in bytes that a microcontroller may have.
+const MOST_MEMORY: u64 = 16 << 20;
+
 /// Number of single operators in one program: enough to make linking cheap.
 const OPERATORS_A_PROGRAM: usize = 40;
 
@@ -148,8 +151,20 @@ fn sample() -> Vec<PathBuf> {
     models
 }
 
+/// Checks the sample, or every recorded model if `MODELC_WHOLE_CORPUS` is set, which takes minutes under an emulator.
 fn check_sample(tools: Tools) {
+    if std::env::var_os("MODELC_WHOLE_CORPUS").is_some() {
+        return check_whole_corpus(tools);
+    }
     let refused = check_all(&sample(), 1, tools);
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// Checks every recorded model of TFLite, the small ones first.
+fn check_whole_corpus(tools: Tools) {
+    let mut models = models("tflite", |_| true);
+    models.sort_by_key(|path| fs::metadata(path).map_or(0, |file| file.len()));
+    let refused = check_all(&models, 1, tools);
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
@@ -264,6 +279,10 @@ impl Case<'_> {
         &self.compiled.lowered.program.methods[0]
     }
 
+    fn arena_bytes(&self) -> u64 {
+        self.compiled.files.record.footprint.arena_bytes()
+    }
+
     fn linked(&self) -> Linked<'_> {
         let Compiled { options, files, .. } = &self.compiled;
         Linked {
@@ -282,6 +301,9 @@ fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String
     let mut cases = Vec::new();
     for (number, model) in models.iter().enumerate() {
         match compile(model, &format!("m{number}"), tools) {
+            Ok(case) if tools.word < 8 && case.arena_bytes() > MOST_MEMORY => {
+                harness::progress(|| format!("{}: an arena of {} B", model.display(), case.arena_bytes()));
+            }
             Ok(case) => {
                 failures.extend(too_much_code(&case));
                 cases.push(case);
@@ -292,8 +314,10 @@ fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String
     }
     let linked: Vec<Linked<'_>> = cases.iter().map(Case::linked).collect();
     let ways = ways(&cases, tools);
+    let begin = std::time::Instant::now();
     match linked::run_each_way(&linked, tools, &ways) {
         Ok(runs) => {
+            harness::progress(|| format!("{}: {} in {:?}", tools.target, models[0].display(), begin.elapsed()));
             for (way, outputs) in ways.iter().zip(&runs) {
                 for ((case, outputs), usual) in cases.iter().zip(outputs).zip(&runs[0]) {
                     let checked = compare(case, outputs).and_then(|()| match way.threads {
