@@ -17,7 +17,7 @@ pub use method_memory::MethodMemory;
 pub use state::{ABI, Part, RECORD_BYTES, StateParts, record};
 
 use crate::ir::ElementType;
-use crate::program::{ALIGNMENT, E_INDEX, Method, Port, Program};
+use crate::program::{E_INDEX, Method, Port, Program};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
@@ -139,8 +139,8 @@ impl Interface {
             methods,
             layout,
             state,
-            state_bytes: state.device.end(),
-            scratch_bytes: scratch.next_multiple_of(ALIGNMENT),
+            state_bytes: state.device.end(program.alignment),
+            scratch_bytes: program.alignment.up(scratch),
             area_bytes: program.area_bytes(),
             area_names: program.area_names(),
             abi_hash: 0,

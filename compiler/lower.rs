@@ -52,7 +52,7 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
     let cpus: Vec<&'static Machine> = std::iter::once(options.machine).chain(others.iter().copied()).collect();
     let machines: Vec<&'static Machine> = cpus.iter().copied().chain(gpu).collect();
     let mut pool = Pool::new(module.open_constants, machines.len());
-    let mut variables = Variables::new(module.module(), &mut pool)?;
+    let mut variables = Variables::new(module.module(), options.machine.alignment(), &mut pool)?;
     let mut methods = lower_methods(module, (options, &machines), &variables, &mut pool)?;
     if !module.open_constants {
         for (level, machine) in cpus.iter().enumerate() {
@@ -75,6 +75,7 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static M
         kernels,
         constants: constants.clone(),
         variables: variables.list.clone(),
+        alignment: variables.alignment,
         variable_bytes: variables.bytes,
         copies: copies.clone(),
         methods: methods.iter().map(|method| method.levels[level].clone()).collect(),

@@ -3,6 +3,10 @@
 //! A row describes the hardware together with its back end: a capability is true only if the back end supports it. Schedules read capabilities,
 //! and never the unit or a level's name.
 
+mod alignment;
+
+pub use alignment::Alignment;
+
 /// An instruction set of CPUs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Isa {
@@ -202,6 +206,15 @@ impl Machine {
     /// Returns true if products of bytes take words apart first, into halves.
     pub fn takes_words_apart(&self) -> bool {
         matches!(self.registers, Registers::Words(_)) && self.dot == DotProduct::Signed8
+    }
+
+    /// Returns the alignment of the memory that callers provide, and of constants.
+    pub fn alignment(&self) -> Alignment {
+        match self.registers {
+            Registers::Words(_) if self.index_bits == 32 && self.pixel_pairs => Alignment::PAIR,
+            Registers::Words(_) if self.index_bits == 32 => Alignment::WORDS,
+            _ => Alignment::LINE,
+        }
     }
 
     /// Returns the bytes of a vector.

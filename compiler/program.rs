@@ -29,14 +29,14 @@ pub use memory_map::{MemoryMap, Occupant};
 pub use method::{Method, Port, PortExtent};
 pub use moving::{End, Member, Moving, MovingPlace, Size};
 pub use step::{External, ExternalTensor, Parallel, Step, Tasks};
-pub use storage::{ALIGNMENT, Blob, Copied, RECORD_BYTES, Variable};
+pub use storage::{Blob, Copied, RECORD_BYTES, Variable};
 pub use walk::{
     Visit, Walk, calls, calls_in_streams, calls_of_sides, calls_together, change_addresses, change_calls, change_steps, externals, regions,
     walk,
 };
 
 use crate::kernel::Kernel;
-use crate::machine::Machine;
+use crate::machine::{Alignment, Machine};
 use std::sync::Arc;
 
 /// Status of a kernel that found a computed index or count out of range.
@@ -51,7 +51,9 @@ pub struct Program {
     pub constants: Vec<Blob>,
     /// Variables that live between calls, in the state after the runtime's record, except those of [`Residents`].
     pub variables: Vec<Variable>,
-    /// Bytes of all variables with padding; offsets are relative to a multiple of [`ALIGNMENT`].
+    /// Alignment of the arena, of the weights, and of every constant.
+    pub alignment: Alignment,
+    /// Bytes of all variables with padding; offsets are relative to a multiple of the alignment.
     pub variable_bytes: u64,
     /// Copies of constants in areas, which `init` makes.
     pub copies: Vec<Copied>,

@@ -282,14 +282,14 @@ fn summary(requests: &[Request], compiled: &Compiled) {
     let paths: Vec<&str> = requests.iter().map(|r| r.path.as_str()).collect();
     note(&format!("{} for {} ({})", paths.join(", "), record.target, record.levels));
     let plan = lowered.plans.iter().max_by_key(|p| p.arena_bytes);
-    let proof = plan.map_or(String::new(), sizes::proof);
+    let proof = plan.map_or(String::new(), |plan| sizes::proof(plan, lowered.program.alignment));
     let footprint = &record.footprint;
     let (arena, areas) = (sizes::arena(footprint), sizes::areas(footprint));
     let levels = sizes::levels(&record.levels);
     note(&format!("  memory  {arena}{proof}{areas}; stack {} B{levels}", grouped(footprint.stack_bytes)));
     for method in &lowered.program.methods {
         if let Some(alone) = method.scratch_bytes_alone {
-            let bytes = [method.scratch_bytes, alone].map(|bytes| grouped(sizes::whole(bytes)));
+            let bytes = [method.scratch_bytes, alone].map(|bytes| grouped(lowered.program.alignment.up(bytes)));
             note(&format!("  {}: scratch {} B with memory for threads, {} B without", method.name, bytes[0], bytes[1]));
         }
     }
@@ -335,10 +335,10 @@ fn memories(compiled: &Compiled) -> Vec<(&str, MethodMemory)> {
     let planned: Vec<&[u64]> =
         compiled.module.imported_plan.iter().flat_map(|plan| &plan.methods).map(|plan| plan.area_bytes.as_slice()).collect();
     let state = compiled.files.record.footprint.state_bytes;
-    let methods = compiled.lowered.program.methods.iter().enumerate();
-    methods
-        .map(|(number, method)| (method.name.as_str(), MethodMemory::new(method, state, planned.get(number).unwrap_or(&&[][..]))))
-        .collect()
+    let program = &compiled.lowered.program;
+    let of_method =
+        |number: usize, method: &Method| MethodMemory::new(method, program.alignment, state, planned.get(number).unwrap_or(&&[][..]));
+    program.methods.iter().enumerate().map(|(number, method)| (method.name.as_str(), of_method(number, method))).collect()
 }
 
 /// Writes the plan of each method, a line each, and lines for its areas.
@@ -348,7 +348,7 @@ fn plans(compiled: &Compiled) -> String {
     let plans = lowered.plans.iter().zip(memories(compiled)).zip(&lowered.program.methods);
     plans
         .map(|((plan, (name, memory)), method)| {
-            format!("{name}: {}; {}\n{}", sizes::plan(plan), sizes::with_ports(&memory), in_areas(method))
+            format!("{name}: {}; {}\n{}", sizes::plan(plan, lowered.program.alignment), sizes::with_ports(&memory), in_areas(method))
         })
         .collect()
 }

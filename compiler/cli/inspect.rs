@@ -189,8 +189,8 @@ fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String 
         let inputs = method.inputs.iter().enumerate().map(|(i, p)| port_cells("in", i, p));
         let outputs = method.outputs.iter().enumerate().map(|(i, p)| port_cells("out", i, p));
         text.push_str(&table(&inputs.chain(outputs).collect::<Vec<_>>(), &[2]));
-        text.push_str(&format!("  {}\n", sizes::plan(plan)));
-        let memory = MethodMemory::new(method, record.footprint.state_bytes, listing.area_bytes(number));
+        text.push_str(&format!("  {}\n", sizes::plan(plan, lowered.program.alignment)));
+        let memory = MethodMemory::new(method, lowered.program.alignment, record.footprint.state_bytes, listing.area_bytes(number));
         text.push_str(&format!("  {}\n", sizes::with_ports(&memory)));
         text.push_str(&method.in_areas.as_ref().map_or(String::new(), sizes::in_areas));
         text.push_str(&listing.contents_text(number, detail));
@@ -242,9 +242,9 @@ fn model_json(listing: &Listing, compiled: &Compiled) -> Value {
             })
             .collect();
         let mut json = json!({ "name": method.name, "inputs": method.inputs.iter().map(port_json).collect::<Vec<_>>(),
-                "outputs": method.outputs.iter().map(port_json).collect::<Vec<_>>(), "scratch_bytes": sizes::whole(plan.arena_bytes),
-                "lower_bound_bytes": sizes::whole(plan.lower_bound), "lent_bytes": plan.lent_bytes, "optimal": plan.optimal, "bytes_moved": bytes_moved(method), "kernels": kernels });
-        MethodMemory::new(method, record.footprint.state_bytes, listing.area_bytes(number)).add_json(&mut json);
+                "outputs": method.outputs.iter().map(port_json).collect::<Vec<_>>(), "scratch_bytes": lowered.program.alignment.up(plan.arena_bytes),
+                "lower_bound_bytes": lowered.program.alignment.up(plan.lower_bound), "lent_bytes": plan.lent_bytes, "optimal": plan.optimal, "bytes_moved": bytes_moved(method), "kernels": kernels });
+        MethodMemory::new(method, lowered.program.alignment, record.footprint.state_bytes, listing.area_bytes(number)).add_json(&mut json);
         if let Some(known) = &method.in_areas {
             json["areas"] = emit::report::areas_report(known);
         }

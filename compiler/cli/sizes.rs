@@ -2,8 +2,9 @@
 
 use super::output::grouped;
 use crate::interface::{Footprint, MethodMemory};
+use crate::machine::Alignment;
 use crate::plan::Plan;
-use crate::program::{ALIGNMENT, AreaUse, InAreas};
+use crate::program::{AreaUse, InAreas};
 
 /// Formats `11,232 B: 64 B state, 11,168 B scratch`.
 pub fn arena(footprint: &Footprint) -> String {
@@ -59,24 +60,19 @@ pub fn flash(footprint: &Footprint, levels: &str) -> String {
     text
 }
 
-/// Rounds scratch memory up to the alignment, as callers provide it.
-pub fn whole(bytes: u64) -> u64 {
-    bytes.next_multiple_of(ALIGNMENT)
-}
-
 /// Formats the quality of a method's plan: `scratch 11,168 B = lower bound (optimal for this order)`, or the gap. If tensors lie in callers'
 /// buffers, it adds `; 2,048 B of tensors lie in outputs before these are written`.
-pub fn plan(plan: &Plan) -> String {
+pub fn plan(plan: &Plan, alignment: Alignment) -> String {
     let lent = match plan.lent_bytes {
         0 => String::new(),
         bytes => format!("; {} B of tensors lie in outputs before these are written", grouped(bytes)),
     };
-    format!("scratch {} B{}{lent}", grouped(whole(plan.arena_bytes)), proof(plan))
+    format!("scratch {} B{}{lent}", grouped(alignment.up(plan.arena_bytes)), proof(plan, alignment))
 }
 
 /// Returns the part of [`plan`] after the number.
-pub fn proof(plan: &Plan) -> String {
-    let bound = grouped(whole(plan.lower_bound));
+pub fn proof(plan: &Plan, alignment: Alignment) -> String {
+    let bound = grouped(alignment.up(plan.lower_bound));
     if plan.arena_bytes == plan.lower_bound {
         " = lower bound (optimal for this order)".into()
     } else if plan.optimal {

@@ -4,9 +4,7 @@
 use crate::diagnostic::{Diagnostic, codes};
 use crate::kernel::verify::verify;
 use crate::kernel::{BufferKind, Kernel, Member, Members};
-use crate::program::{
-    ALIGNMENT, Address, Call, Crossing, Division, Method, Parallel, Program, Step, Tasks, Visit, calls_of_sides, externals, walk,
-};
+use crate::program::{Address, Call, Crossing, Division, Method, Parallel, Program, Step, Tasks, Visit, calls_of_sides, externals, walk};
 use cranelift_entity::EntityRef;
 use std::fmt;
 
@@ -286,18 +284,20 @@ fn words(program: &Program, address: Address, members: &Members) -> Option<Vec<i
 fn room_on_device(program: &Program, address: Address) -> Option<(u64, u64)> {
     let Address::Resident(offset) = address else { return None };
     let variable = program.device.as_ref()?.residents.as_ref()?.at(offset)?;
-    let alignment = 1 << offset.trailing_zeros().min(ALIGNMENT.trailing_zeros());
+    let alignment = 1 << offset.trailing_zeros().min(program.alignment.bytes().trailing_zeros());
     Some((variable.offset + variable.bytes - offset, alignment))
 }
 
 /// Returns the number of bytes from a host address to the end of its memory block, and the known alignment. `None` if the address is outside.
 fn room(program: &Program, method: &Method, address: Address) -> Option<(u64, u64)> {
     let (bytes, offset, base_alignment) = match address {
-        Address::Scratch(offset) | Address::Moving(_, offset) => (method.scratch_bytes, offset, ALIGNMENT),
-        Address::Area(number, offset) => (*method.area_bytes.get(number as usize)?, offset, ALIGNMENT),
-        Address::Variable(offset) => (program.variable_bytes, offset, ALIGNMENT),
+        Address::Scratch(offset) | Address::Moving(_, offset) => (method.scratch_bytes, offset, program.alignment.bytes()),
+        Address::Area(number, offset) => (*method.area_bytes.get(number as usize)?, offset, program.alignment.bytes()),
+        Address::Variable(offset) => (program.variable_bytes, offset, program.alignment.bytes()),
         Address::Resident(_) => return None,
-        Address::Constant(constant, offset) => (program.constants.get(constant as usize)?.data.len() as u64, offset, ALIGNMENT),
+        Address::Constant(constant, offset) => {
+            (program.constants.get(constant as usize)?.data.len() as u64, offset, program.alignment.bytes())
+        }
         Address::Input(port, offset) | Address::Output(port, offset) => {
             let ports = if matches!(address, Address::Input(..)) { &method.inputs } else { &method.outputs };
             let port = ports.get(port as usize)?;

@@ -127,7 +127,7 @@ pub(crate) fn compile_with(
     }
     let mut imports = imports(program);
     let embedded = embeds && constants.bytes > 0;
-    let mut data: Vec<Section> = embedded.then(Section::weights).into_iter().collect();
+    let mut data: Vec<Section> = embedded.then(|| Section::weights(program)).into_iter().collect();
     let mut below = Below::default();
     let gpu = match &program.device {
         Some(device) => {

@@ -1,7 +1,7 @@
 //! Offsets of a program's constants in its weights.
 
 use crate::diagnostic::{Diagnostic, codes};
-use crate::program::{ALIGNMENT, Program};
+use crate::program::Program;
 
 /// The layout of a program's constants: one after the other, each aligned.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -20,7 +20,7 @@ impl ConstantLayout {
     pub fn new(program: &Program) -> Self {
         let mut layout = Self::default();
         for blob in &program.constants {
-            let offset = layout.bytes.next_multiple_of(ALIGNMENT);
+            let offset = program.alignment.up(layout.bytes);
             layout.offsets.push(offset);
             layout.bytes = offset + blob.data.len() as u64;
         }

@@ -1,7 +1,7 @@
 //! Read-only data sections of a compiled model, which relocations name by number.
 
 use super::constants::ConstantLayout;
-use crate::program::{ALIGNMENT, Program};
+use crate::program::Program;
 
 /// A section of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub enum Contents {
 
 impl Section {
     /// Makes the section of the weights.
-    pub fn weights() -> Self {
-        Self { name: "weights", alignment: ALIGNMENT, contents: Contents::Constants }
+    pub fn weights(program: &Program) -> Self {
+        Self { name: "weights", alignment: program.alignment.bytes(), contents: Contents::Constants }
     }
 
     /// Makes a section of the given bytes.

@@ -14,7 +14,7 @@ use crate::codegen::driver::{Import, ImportKind};
 use crate::codegen::weights::WeightsHeader;
 use crate::interface::{ABI, ELEMENTS, Interface, MethodInterface, STATUSES, has_shape};
 use crate::ir::{ElementType, Scalar};
-use crate::program::{ALIGNMENT, Method, Port, PortExtent, Program};
+use crate::program::{Method, Port, PortExtent, Program};
 use crate::target::FEATURES;
 use std::fmt::Write;
 
@@ -154,12 +154,13 @@ fn sizes(text: &mut String, upper: &str, record: &ModelRecord, program: &Program
         "/* The arena is the state, then the scratch memory. A copy of the state is a snapshot{but}; instances may share scratch\n   \
          memory, one call at a time. Both begin at multiples of {upper}_ARENA_ALIGN. */\n\
          #define {upper}_STATE_BYTES {}\n#define {upper}_SCRATCH_BYTES {}\n#define {upper}_ARENA_BYTES {}\n\
-         #define {upper}_ARENA_ALIGN {ALIGNMENT}\n/* The most stack that any call takes, callbacks not counted. */\n\
+         #define {upper}_ARENA_ALIGN {}\n/* The most stack that any call takes, callbacks not counted. */\n\
          #define {upper}_STACK_BYTES {}\n/* What is only read: the code of all CPU levels, and the constants, wherever they are. */\n\
          #define {upper}_FLASH_BYTES {}\n#define {upper}_ABI_HASH 0x{}u\n\n",
         footprint.state_bytes,
         footprint.scratch_bytes,
         footprint.arena_bytes(),
+        program.alignment.bytes(),
         footprint.stack_bytes,
         footprint.flash_bytes(),
         abi_hash(record.abi_hash)

@@ -10,9 +10,8 @@ use crate::codegen::CompiledModel;
 use crate::codegen::driver::ImportKind;
 use crate::interface::MethodMemory;
 use crate::ir::Module;
-use crate::program::{
-    ALIGNMENT, AreaUse, Call, InAreas, Level, MemoryMap, Method, Occupant, Port, Program, calls, calls_in_streams, calls_together,
-};
+use crate::machine::Alignment;
+use crate::program::{AreaUse, Call, InAreas, Level, MemoryMap, Method, Occupant, Port, Program, calls, calls_in_streams, calls_together};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -27,14 +26,14 @@ pub fn report(levels: &[Level<'_>], model: &ModelInfo, compiled: &CompiledModel,
     let mut methods = Vec::new();
     let mut kernels = Vec::new();
     for (method, interface) in program.methods.iter().zip(&compiled.interface.methods) {
-        methods.push(method_report(method, &interface.identifier));
+        methods.push(method_report(method, program.alignment, &interface.identifier));
         for call in calls(&method.steps) {
             kernels.push(call_report(program, compiled, method, call, first_call));
             first_call += 1;
         }
     }
     let mut memory = record.footprint.to_json();
-    memory["arena_align"] = json!(ALIGNMENT);
+    memory["arena_align"] = json!(program.alignment.bytes());
     memory["object_bytes"] = json!(object_bytes);
     let mut report = json!({
         "schema": "modelc.report/1",
@@ -85,19 +84,19 @@ fn add_plans(report: &mut Value, program: &Program, module: &Module, record: &Mo
     let planned = module.imported_plan.iter().flat_map(|plan| &plan.methods);
     for (number, method) in program.methods.iter().enumerate() {
         let area_bytes = planned.clone().nth(number).map_or(&[][..], |plan| &plan.area_bytes);
-        MethodMemory::new(method, record.footprint.state_bytes, area_bytes).add_json(&mut report["methods"][number]);
+        MethodMemory::new(method, program.alignment, record.footprint.state_bytes, area_bytes).add_json(&mut report["methods"][number]);
     }
     if !module.left_out.is_empty() {
         report["left_out_methods"] = json!(module.left_out);
     }
 }
 
-fn method_report(method: &Method, identifier: &str) -> Value {
+fn method_report(method: &Method, alignment: Alignment, identifier: &str) -> Value {
     let mut report = json!({
         "name": method.name,
         "identifier": identifier,
-        "scratch_bytes": whole(method.scratch_bytes),
-        "lower_bound_bytes": whole(method.lower_bound),
+        "scratch_bytes": alignment.up(method.scratch_bytes),
+        "lower_bound_bytes": alignment.up(method.lower_bound),
         "optimal": method.optimal,
         "kernels": calls(&method.steps).len(),
         "bytes_moved": calls(&method.steps).iter().map(|call| call.origin.bytes).sum::<u64>(),
@@ -109,7 +108,7 @@ fn method_report(method: &Method, identifier: &str) -> Value {
         report["areas"] = areas_report(known);
     }
     if let Some(bytes) = method.scratch_bytes_alone {
-        report["scratch_bytes_alone"] = whole(bytes).into();
+        report["scratch_bytes_alone"] = alignment.up(bytes).into();
         report["calls_together"] = json!(calls_together(&method.steps));
         report["calls_in_streams"] = json!(calls_in_streams(&method.steps));
     }
@@ -128,11 +127,6 @@ pub fn areas_report(known: &InAreas) -> Value {
         "lower_bound_cost": known.lower_bound,
         "optimal": known.optimal,
     })
-}
-
-/// Rounds scratch memory up to the alignment, as callers provide it.
-fn whole(bytes: u64) -> u64 {
-    bytes.next_multiple_of(ALIGNMENT)
 }
 
 fn map_report(map: &MemoryMap) -> Value {

@@ -11,7 +11,7 @@ use crate::codegen::{CompiledFunction, CompiledModel, ConstantLayout, Relocation
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Data;
 use crate::machine::Isa;
-use crate::program::{ALIGNMENT, Program};
+use crate::program::Program;
 use crate::target::ObjectFormat;
 use object::write::{self, Object, SectionId, Symbol, SymbolId, SymbolSection, WritableBuffer};
 use object::{Architecture, Endianness, FileFlags, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf, macho};
@@ -341,7 +341,7 @@ impl<'a> Writer<'a> {
 pub fn constants(layout: &ConstantLayout, program: &Program) -> Image {
     let mut image = Image::default();
     for blob in &program.constants {
-        image.align(ALIGNMENT);
+        image.align(program.alignment.bytes());
         image.push(blob.data.clone());
     }
     debug_assert!(image.len() <= layout.bytes);

@@ -1,6 +1,7 @@
 //! Memory that a call of a method needs, including its arguments, beside the memory that the file plans.
 
-use crate::program::{ALIGNMENT, Method, Port};
+use crate::machine::Alignment;
+use crate::program::{Method, Port};
 use serde_json::{Value, json};
 
 /// Bytes that a method needs. Every output that compares such figures uses this type.
@@ -20,11 +21,11 @@ pub struct MethodMemory {
 
 impl MethodMemory {
     /// Computes the memory of a method.
-    pub fn new(method: &Method, state_bytes: u64, planned: &[u64]) -> Self {
+    pub fn new(method: &Method, alignment: Alignment, state_bytes: u64, planned: &[u64]) -> Self {
         let bytes = |ports: &[Port]| ports.iter().fold(0u64, |sum, port| sum.saturating_add(port.bytes));
         Self {
             state_bytes,
-            scratch_bytes: method.area_bytes.iter().fold(method.scratch_bytes.next_multiple_of(ALIGNMENT), |sum, &n| sum.saturating_add(n)),
+            scratch_bytes: method.area_bytes.iter().fold(alignment.up(method.scratch_bytes), |sum, &n| sum.saturating_add(n)),
             input_bytes: bytes(&method.inputs),
             output_bytes: bytes(&method.outputs),
             planned: planned.to_vec(),

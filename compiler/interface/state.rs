@@ -1,13 +1,14 @@
 //! Layout of the state: the runtime's record, then the program's variables, then the record of a device.
 
 use super::device::Arrays;
+use crate::machine::Alignment;
+use crate::program::Program;
 pub use crate::program::RECORD_BYTES;
-use crate::program::{ALIGNMENT, Program};
 
 /// Number of the application binary interface; part of every versioned symbol.
 pub const ABI: u32 = 1;
 
-/// The parts of the state, each aligned to `ALIGNMENT`.
+/// The parts of the state, each with the program's alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StateParts {
     /// The runtime's record.
@@ -31,16 +32,16 @@ impl StateParts {
     /// Lays out the state of a program.
     pub fn new(program: &Program) -> Self {
         let record = Part { offset: 0, bytes: RECORD_BYTES };
-        let variables = Part { offset: record.end(), bytes: program.variable_bytes };
+        let variables = Part { offset: record.end(program.alignment), bytes: program.variable_bytes };
         let device_bytes = program.device.as_ref().map_or(0, |device| Arrays::new(device).bytes);
-        Self { record, variables, device: Part { offset: variables.end(), bytes: device_bytes } }
+        Self { record, variables, device: Part { offset: variables.end(program.alignment), bytes: device_bytes } }
     }
 }
 
 impl Part {
     /// Returns the offset of the next part.
-    pub fn end(self) -> u64 {
-        (self.offset + self.bytes).next_multiple_of(ALIGNMENT)
+    pub fn end(self, alignment: Alignment) -> u64 {
+        alignment.up(self.offset + self.bytes)
     }
 }
 
@@ -81,7 +82,7 @@ mod tests {
     fn parts_are_aligned_and_do_not_overlap() {
         let parts = StateParts::new(&Program { variable_bytes: 70, ..Program::default() });
         assert_eq!((parts.record, parts.variables), (Part { offset: 0, bytes: 64 }, Part { offset: 64, bytes: 70 }));
-        assert_eq!(parts.variables.end(), 192);
+        assert_eq!(parts.variables.end(Alignment::LINE), 192);
         assert_eq!(parts.device, Part { offset: 192, bytes: 0 });
         assert!(record::AREAS as u64 + 8 <= parts.record.bytes);
     }

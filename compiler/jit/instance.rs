@@ -12,7 +12,8 @@ use super::threads::Order;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::interface::{CONFIG, Config, E_GPU, Field, STATUSES, Taken, has_shape};
 use crate::ir::Tensor;
-use crate::program::{ALIGNMENT, Method, Port, calls};
+use crate::machine::Alignment;
+use crate::program::{Method, Port, calls};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,7 +46,7 @@ struct Areas {
 
 impl Areas {
     fn new(bytes: &[u64], placement: Placement) -> Result<Self, Diagnostic> {
-        let area = |&bytes: &u64| Memory::new(bytes as usize, ALIGNMENT as usize, placement);
+        let area = |&bytes: &u64| Memory::new(bytes as usize, Alignment::LINE.bytes() as usize, placement);
         let mut memory: Vec<Memory> = bytes.iter().map(area).collect::<Result<_, _>>()?;
         let list = memory.iter_mut().map(Memory::address).collect();
         Ok(Self { memory, list })
@@ -83,7 +84,7 @@ impl Drop for Instance {
 impl Instance {
     /// Makes an instance. `host` is a `modelc_vk_host`, or null.
     pub(super) fn new(model: Arc<Loaded>, threads: u32, order: Order, host: *const u8) -> Result<Self, Diagnostic> {
-        let alignment = ALIGNMENT as usize;
+        let alignment = Alignment::LINE.bytes() as usize;
         let placement = if model.options.placement == Placement::Aligned { Placement::Aligned } else { Placement::AgainstGuard };
         room::check_reserved(model.footprint.arena_bytes().saturating_add(model.footprint.area_bytes.iter().sum::<u64>()))?;
         if model.options.observe {

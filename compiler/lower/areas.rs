@@ -1,7 +1,7 @@
 //! Memory areas of the application, as `--memory` lists them.
 
+use crate::machine::Alignment;
 use crate::plan;
-use crate::program::ALIGNMENT;
 
 /// Maximum number of areas.
 pub const MOST_AREAS: usize = 8;
@@ -93,10 +93,10 @@ impl Areas {
     }
 
     /// Returns the planner's areas. The first one has `taken` bytes less, for the state.
-    pub(super) fn for_plan(&self, taken: u64) -> Vec<plan::Area> {
+    pub(super) fn for_plan(&self, taken: u64, alignment: Alignment) -> Vec<plan::Area> {
         let area = |(number, area): (usize, &Area)| {
             // The scratch memory of the arena has whole multiples of the alignment.
-            let bytes = if number == 0 { area.bytes.saturating_sub(taken) / ALIGNMENT * ALIGNMENT } else { area.bytes };
+            let bytes = if number == 0 { alignment.down(area.bytes.saturating_sub(taken)) } else { area.bytes };
             plan::Area { bytes, cost: area.rank.cost() }
         };
         self.list().iter().enumerate().map(area).collect()

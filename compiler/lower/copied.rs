@@ -7,7 +7,8 @@
 use super::areas::Areas;
 use super::memory::variables::Variables;
 use super::stages::written::LoweredMethod;
-use crate::program::{ALIGNMENT, Address, Blob, Call, Copied, Variable, calls, change_calls};
+use crate::machine::Alignment;
+use crate::program::{Address, Blob, Call, Copied, Variable, calls, change_calls};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -15,8 +16,9 @@ use std::ops::Range;
 /// Copies weights to the area that `areas` names, and lets calls read the copies. Returns the copies in areas beside the arena.
 pub(super) fn weights(areas: &Areas, constants: &[Blob], variables: &mut Variables, methods: &mut [LoweredMethod]) -> Vec<Copied> {
     let Some(area) = areas.weights else { return vec![] };
-    let copies = chosen(constants, free(areas, area, variables, methods), methods);
-    let Some(end) = copies.last().map(|copy| (copy.offset + copy.bytes).next_multiple_of(ALIGNMENT)) else { return vec![] };
+    let alignment = variables.alignment;
+    let copies = chosen(constants, free(areas, area, variables, methods), alignment, methods);
+    let Some(end) = copies.last().map(|copy| alignment.up(copy.offset + copy.bytes)) else { return vec![] };
     let number = area.checked_sub(1).map(|number| number as u32);
     redirect(&copies, number, methods);
     for level in methods.iter_mut().flat_map(|method| &mut method.levels) {
@@ -44,21 +46,22 @@ pub(super) fn weights(areas: &Areas, constants: &[Blob], variables: &mut Variabl
 /// Returns the range of an area after the memory of all methods. In the arena, it is a range of variables.
 fn free(areas: &Areas, area: usize, variables: &Variables, methods: &[LoweredMethod]) -> Range<u64> {
     let size = areas.list()[area].bytes;
-    let most = |bytes: &dyn Fn(&LoweredMethod) -> u64| methods.iter().map(bytes).max().unwrap_or(0).next_multiple_of(ALIGNMENT);
+    let alignment = variables.alignment;
+    let most = |bytes: &dyn Fn(&LoweredMethod) -> u64| alignment.up(methods.iter().map(bytes).max().unwrap_or(0));
     if let Some(number) = area.checked_sub(1) {
         return most(&|method| method.levels[0].area_bytes[number])..size;
     }
-    let start = variables.bytes.next_multiple_of(ALIGNMENT);
+    let start = alignment.up(variables.bytes);
     start..start + size.saturating_sub(variables.state_bytes() + most(&|method| method.plan.arena_bytes))
 }
 
 /// Chooses the constants that fit into a range, the most reads for each byte first.
-fn chosen(constants: &[Blob], free: Range<u64>, methods: &[LoweredMethod]) -> Vec<Copied> {
+fn chosen(constants: &[Blob], free: Range<u64>, alignment: Alignment, methods: &[LoweredMethod]) -> Vec<Copied> {
     let mut next = free.start;
     let mut copies = vec![];
     for constant in by_reuse(constants, methods) {
         let bytes = constants[constant].data.len() as u64;
-        let end = next.saturating_add(bytes.next_multiple_of(ALIGNMENT));
+        let end = next.saturating_add(alignment.up(bytes));
         if bytes > 0 && end <= free.end {
             copies.push(Copied { constant, area: 0, offset: next, bytes });
             next = end;

@@ -27,7 +27,6 @@ use crate::ir::{Method, Module, Verified};
 use crate::machine::Machine;
 use crate::parallel::{self, Memo};
 use crate::plan::{Effort, Request};
-use crate::program::ALIGNMENT;
 use crate::schedule::{PackedWeights, Threads};
 use std::sync::Arc;
 
@@ -91,7 +90,7 @@ fn cut_and_merged(frame: &Frame<'_>, trial: &Frame<'_>, flow: Flow) -> Result<(C
         let fusions = chosen_merges(frame, trial, &candidate)?;
         Ok::<_, Diagnostics>((candidate, fusions))
     };
-    let state = ALIGNMENT + frame.variables.bytes.next_multiple_of(ALIGNMENT);
+    let state = frame.variables.state_bytes();
     let wanted = imported::bytes_for_scratch(frame.module, frame.method, state).filter(|_| frame.options.plan == PlanSource::Own);
     let Some(wanted) = wanted else { return on(&Terms::of(frame.options), flow) };
     let (candidate, fusions) = on(&Terms::of(frame.options), flow.clone())?;

@@ -1,6 +1,6 @@
 //! Tensors in the scratch memory of a method, for reports.
 
-use super::storage::ALIGNMENT;
+use crate::machine::Alignment;
 
 /// Contents of a method's scratch memory over time.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -16,8 +16,8 @@ pub struct MemoryMap {
 }
 
 impl MemoryMap {
-    /// Returns the largest free range at a step, below the highest address in use at any step. Its ends are multiples of [`ALIGNMENT`].
-    pub fn largest_gap(&self, step: usize) -> std::ops::Range<u64> {
+    /// Returns the largest free range at a step, below the highest address in use at any step. Its ends are aligned.
+    pub fn largest_gap(&self, step: usize, alignment: Alignment) -> std::ops::Range<u64> {
         let mut there: Vec<(u64, u64)> =
             self.occupants.iter().filter(|o| o.steps.contains(&step)).map(|o| (o.offset, o.offset + o.bytes)).collect();
         let end = self.occupants.iter().map(|o| o.offset + o.bytes).max().unwrap_or(0);
@@ -25,11 +25,11 @@ impl MemoryMap {
         there.push((end, end));
         let (mut largest, mut from) = (0..0, 0u64);
         for (start, next) in there {
-            let gap = from..start / ALIGNMENT * ALIGNMENT;
+            let gap = from..alignment.down(start);
             if gap.end.saturating_sub(gap.start) > largest.end - largest.start {
                 largest = gap;
             }
-            from = from.max(next.next_multiple_of(ALIGNMENT));
+            from = from.max(alignment.up(next));
         }
         largest
     }
@@ -59,10 +59,11 @@ mod tests {
         let occupant = |offset, bytes, steps| Occupant { name: String::new(), offset, bytes, steps, working: false };
         let occupants = vec![occupant(0, 100, 0..3), occupant(300, 10, 1..2), occupant(320, 64, 0..1), occupant(640, 60, 2..3)];
         let map = MemoryMap { occupants, ..MemoryMap::default() };
-        assert_eq!(map.largest_gap(0), 384..640);
-        assert_eq!(map.largest_gap(1), 320..640);
-        assert_eq!(map.largest_gap(2), 128..640);
-        assert_eq!(map.largest_gap(3), 0..640);
-        assert_eq!(MemoryMap::default().largest_gap(0), 0..0);
+        assert_eq!(map.largest_gap(0, Alignment::LINE), 384..640);
+        assert_eq!(map.largest_gap(1, Alignment::LINE), 320..640);
+        assert_eq!(map.largest_gap(2, Alignment::LINE), 128..640);
+        assert_eq!(map.largest_gap(3, Alignment::LINE), 0..640);
+        assert_eq!(map.largest_gap(2, Alignment::WORDS), 112..640);
+        assert_eq!(MemoryMap::default().largest_gap(0, Alignment::LINE), 0..0);
     }
 }

@@ -1,12 +1,14 @@
 //! Addresses in scratch memory that depend on the extents of a call. If tensors are smaller than at their bound, later tensors move down, and
 //! the call takes less memory.
 
-use super::storage::ALIGNMENT;
+use crate::machine::Alignment;
 use std::ops::Range;
 
 /// The moving addresses of a method. At any extents, nothing lies above its address in the plan for the bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moving {
+    /// Alignment of the scratch memory.
+    pub alignment: Alignment,
     /// The addresses; each depends only on earlier ones.
     pub places: Vec<MovingPlace>,
     /// Ends of the tensors that can end last. A call takes the scratch memory up to the highest of them.
@@ -80,15 +82,15 @@ impl Moving {
         let mut offsets = Vec::with_capacity(self.places.len());
         for place in &self.places {
             let after = last(&place.after, &offsets, extents);
-            let remainder = place.bound % ALIGNMENT;
-            offsets.push((after + ALIGNMENT - 1 - remainder) / ALIGNMENT * ALIGNMENT + remainder);
+            let remainder = place.bound % self.alignment.bytes();
+            offsets.push(self.alignment.down(after + self.alignment.bytes() - 1 - remainder) + remainder);
         }
         offsets
     }
 
     /// Returns the scratch memory of a call with the given extents.
     pub fn bytes(&self, extents: &[u64]) -> u64 {
-        last(&self.ends, &self.offsets(extents), extents).next_multiple_of(ALIGNMENT)
+        self.alignment.up(last(&self.ends, &self.offsets(extents), extents))
     }
 
     /// Returns the byte ranges that are live at a step. With `is_end`, they must also be live at a later step.
@@ -125,6 +127,7 @@ mod tests {
         let rows = |factor| Size { extents: vec![0], factor };
         let end = |place, size, plus| End { place, size, plus };
         let moving = Moving {
+            alignment: Alignment::LINE,
             places: vec![
                 MovingPlace { bound: 1024, after: vec![end(None, rows(10), 0), end(None, Size::known(0), 40)] },
                 MovingPlace { bound: 2064, after: vec![end(Some(0), rows(10), 0), end(Some(0), Size::known(8), -200)] },
@@ -136,6 +139,8 @@ mod tests {
         assert_eq!(moving.offsets(&[5]), [64, 144]);
         assert_eq!(moving.offsets(&[0]), [64, 80]);
         assert_eq!([100, 5].map(|n| moving.bytes(&[n])), [3072, 256]);
+        let moving = Moving { alignment: Alignment::WORDS, ..moving };
+        assert_eq!(moving.offsets(&[5]), [64, 128]);
         assert_eq!(moving.live(1, true, &[5]).first(), Some(&(160..170)));
         assert!(moving.live(2, true, &[5]).is_empty());
     }

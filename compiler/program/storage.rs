@@ -2,12 +2,10 @@
 
 use crate::ir::Data;
 
-/// Alignment of the arena, of the weights and of every constant: a cache line, and the widest vector.
-pub const ALIGNMENT: u64 = 64;
 /// Bytes of the runtime's record at the start of the state.
 pub const RECORD_BYTES: u64 = 64;
 
-/// Read-only data; aligned to [`ALIGNMENT`] in the object.
+/// Read-only data; aligned as the program's memory in the object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blob {
     /// Name in reports.
@@ -38,7 +36,7 @@ pub struct Copied {
     pub constant: usize,
     /// Number of the area.
     pub area: u32,
-    /// Offset there, a multiple of [`ALIGNMENT`].
+    /// Offset there, a multiple of the program's alignment.
     pub offset: u64,
     /// Size.
     pub bytes: u64,

@@ -3,7 +3,7 @@
 use super::pair::Pair;
 use crate::ir::{Data, Value};
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane};
-use crate::program::ALIGNMENT;
+use crate::machine::Alignment;
 
 /// Memory that a kernel's pointer parameter is bound to.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,13 +78,13 @@ impl Arguments {
 
     /// Declares a scratch buffer of the requirements, by its number, with the planner's alignment.
     pub fn scratch(&mut self, b: &mut KernelBuilder, name: impl Into<String>, number: usize, lane: Lane, count: u64) -> Buffer {
-        let elements = Elements { lane, count, alignment: ALIGNMENT as u32 };
+        let elements = Elements { lane, count, alignment: Alignment::LINE.bytes() as u32 };
         self.declare(b, name.into(), BufferKind::Scratch, elements, Argument::Scratch(number))
     }
 
     /// Declares a common buffer of the requirements, by its number. The kernel either writes it or reads it.
     pub fn common(&mut self, b: &mut KernelBuilder, name: &str, (number, writes): (usize, bool), lane: Lane, count: u64) -> Buffer {
-        let elements = Elements { lane, count, alignment: ALIGNMENT as u32 };
+        let elements = Elements { lane, count, alignment: Alignment::LINE.bytes() as u32 };
         let kind = if writes { BufferKind::Output } else { BufferKind::Input };
         self.declare(b, name.into(), kind, elements, Argument::Common(number))
     }

@@ -4,7 +4,7 @@ use super::arguments::Argument;
 use super::pair::Pair;
 use super::unsupported::Unsupported;
 use crate::kernel::Kernel;
-use crate::program::ALIGNMENT;
+use crate::machine::Alignment;
 
 /// Requirements of a schedule to the planner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,9 +66,9 @@ impl Requirements {
 
     /// Multiplies the scratch memory by the number of parts.
     #[must_use]
-    pub fn for_parts(mut self, parts: u64) -> Self {
+    pub fn for_parts(mut self, parts: u64, alignment: Alignment) -> Self {
         if parts > 1 {
-            self.scratch.iter_mut().for_each(|bytes| *bytes = bytes.next_multiple_of(ALIGNMENT) * parts);
+            self.scratch.iter_mut().for_each(|bytes| *bytes = alignment.up(*bytes) * parts);
         }
         self
     }
@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn scratch_memory_of_parts_lies_at_cache_lines() {
         let needs = Requirements { scratch: vec![100, 64], common: vec![40], ..Requirements::default() };
-        assert_eq!(needs.clone().for_parts(1), needs);
-        let of_three = needs.for_parts(3);
+        assert_eq!(needs.clone().for_parts(1, Alignment::LINE), needs);
+        let of_three = needs.for_parts(3, Alignment::LINE);
         assert_eq!((of_three.scratch, of_three.common), (vec![384, 192], vec![40]));
     }
 }

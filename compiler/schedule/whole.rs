@@ -69,6 +69,8 @@ impl<'a> Whole<'a> {
     }
 
     fn piece(&self, mut lowered: Lowered) -> Piece {
+        let most = self.cx.machine.alignment().bytes() as u32;
+        lowered.kernel.buffers.iter_mut().for_each(|buffer| buffer.alignment = buffer.alignment.min(most));
         let (mut extent, mut most_parts) = (None, u64::MAX);
         if let Some(InRanges { kernel, rounds }) = in_ranges(&lowered.kernel) {
             lowered.kernel = kernel;

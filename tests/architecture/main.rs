@@ -31,7 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lower", &["ir", "fuse", "kernel", "machine", "plan", "program", "schedule", "parallel"]),
     ("target", &["machine"]),
     ("compare", &["ir"]),
-    ("interface", &["ir", "program"]),
+    ("interface", &["ir", "machine", "program"]),
     ("codegen", &["ir", "kernel", "machine", "program", "interface", "target", "parallel"]),
     ("input", &["frontend", "ir"]),
     ("emit", &["codegen", "compare", "interface", "ir", "kernel", "machine", "npz", "program", "target"]),

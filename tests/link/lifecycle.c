@@ -92,7 +92,7 @@ static void pointer_checks(void)
   out.out2 = (int32_t *)(void *)(out_bytes + (1 - (uintptr_t)out_bytes % 2));
   EQUAL(net_forward(arena(), &in, &out), MODELC_E_ALIGN);
   EQUAL(net_forward_split(arena(), NULL, &in, &out), MODELC_E_NULL);
-  EQUAL(net_forward_split(arena(), arena() + NET_STATE_BYTES + 8, &in, &out), MODELC_E_ALIGN);
+  EQUAL(net_forward_split(arena(), arena() + NET_STATE_BYTES + NET_ARENA_ALIGN / 2, &in, &out), MODELC_E_ALIGN);
 }
 
 static void other_methods(void)

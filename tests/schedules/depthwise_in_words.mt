@@ -12,7 +12,7 @@ method "main" = @main {
 }
 ;! ---
 ; cortex-m4f: depthwise, products of 16-bit pairs, a channel at a time as a plane
-kernel @depthwise_3x3_i8(input: input i8[24] align 1, weights: input i8[24] align 64, initial: input i32[2] align 64, plane: scratch i16[30] align 64, output0: output i32[24] align 4) {
+kernel @depthwise_3x3_i8(input: input i8[24] align 1, weights: input i8[24] align 16, initial: input i32[2] align 16, plane: scratch i16[30] align 16, output0: output i32[24] align 4) {
   for each %3 in 0..24 step 8 {
     store plane[%3], 0: i16x8
   }

@@ -141,7 +141,7 @@ kernel @matmul_i8(input: input i8[16] align 1, weights: input i8[64] align 64, i
   }
 }
 ; cortex-m4f: products of bytes in even and odd pairs, 2 pixels x 2 channels at a time, unrolled 2 times, staged rows
-kernel @matmul_i8(input: input i8[16] align 1, weights: input i8[64] align 64, initial: input i32[8] align 64, ring: scratch i16[16] align 64, output0: output i32[16] align 4) {
+kernel @matmul_i8(input: input i8[16] align 1, weights: input i8[64] align 16, initial: input i32[8] align 16, ring: scratch i16[16] align 16, output0: output i32[16] align 4) {
   %114: i64 = for %9 in 0..1 step 1 carry %10 = 0 {
     %12: i64 = add %9, 1
     %13: i64 = signed_max %10, %9

@@ -91,7 +91,7 @@ kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, in
   }
 }
 ; cortex-m4f: products of signed bytes in fours, 1 pixels x 4 channels at a time, unrolled 1 times
-kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 64, initial: input i32[4] align 64, operand3: input i32[4] align 4, operand4: input i8[4] align 1, output0: output i8[4] align 1) {
+kernel @matmul_i8(input: input i8[4] align 1, weights: input i8[16] align 16, initial: input i32[4] align 16, operand3: input i32[4] align 4, operand4: input i8[4] align 1, output0: output i8[4] align 1) {
   %57: i64 = for %8 in 0..1 step 1 carry %9 = 0 {
     %11: i64 = add %8, 1
     %14: i64 = mul %8, 4

@@ -1,10 +1,9 @@
 //! Common parts of the driver's functions: checks of pointers and of the state, and addresses of constants.
 
-use super::context::Numbers;
+use super::context::{Context, Numbers};
 use super::language::{BinaryOp, Builder, CompareOp, Value, Width};
 use crate::codegen::weights::HEADER_BYTES;
 use crate::interface::{E_ALIGN, E_NULL, E_STATE, record};
-use crate::program::ALIGNMENT;
 
 impl Builder {
     /// Returns `MODELC_E_NULL` if the pointer is NULL.
@@ -20,10 +19,10 @@ impl Builder {
     }
 
     /// Checks a state: NULL, alignment, magic and model hash.
-    pub fn check_state(&mut self, state: Value, model_hash: u64) {
+    pub(in crate::codegen) fn check_state(&mut self, context: &Context<'_>, state: Value) {
         self.leave_if_null(state);
-        self.leave_if_misaligned(state, ALIGNMENT);
-        for (offset, bits) in [(record::MAGIC, record::INITIALISED), (record::HASH, model_hash)] {
+        self.leave_if_misaligned(state, context.program.alignment.bytes());
+        for (offset, bits) in [(record::MAGIC, record::INITIALISED), (record::HASH, context.model_hash)] {
             let wrong = self.differs(state, offset, bits);
             self.leave_if(wrong, E_STATE);
         }

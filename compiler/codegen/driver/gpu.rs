@@ -7,7 +7,7 @@ use super::hooks::{AFTER, BEFORE};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::codegen::vulkan::{GPU_INFO_BYTES, Own, clear, gpu_info, passed};
 use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
-use crate::program::{ALIGNMENT, Address, Crossing, Estimate, PortExtent, Residents};
+use crate::program::{Address, Crossing, Estimate, PortExtent, Residents};
 
 impl Gpu<'_> {
     /// Calls an entry of the runtime that returns a status.
@@ -137,7 +137,7 @@ pub(in crate::codegen) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function 
     function(context.interface.layout, Signature::status(2), |e, arguments| {
         let &[arena, info] = arguments else { unreachable!("gpu has two parameters") };
         e.leave_if_null(arena);
-        e.leave_if_misaligned(arena, ALIGNMENT);
+        e.leave_if_misaligned(arena, context.program.alignment.bytes());
         let [lives, refused] = [record::INITIALISED, record::REFUSED].map(|magic| e.differs(arena, record::MAGIC, magic));
         let neither = e.binary(BinaryOp::And, lives, refused);
         let other = e.differs(arena, record::HASH, context.model_hash);

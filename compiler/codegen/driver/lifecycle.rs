@@ -4,7 +4,6 @@ use super::context::Context;
 use super::gpu;
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use crate::interface::{CONFIG, Config, E_ABI, E_ARENA, E_CPU, E_WEIGHTS, record};
-use crate::program::ALIGNMENT;
 use crate::target::required_features;
 
 /// Upper limit of the configuration's size. A larger number means that the struct was never filled in.
@@ -22,7 +21,7 @@ pub(super) fn init(context: &Context<'_>) -> Function {
     function(context.interface.layout, Signature::status(3), |e, arguments| {
         let &[arena, arena_bytes, config] = arguments else { unreachable!("init has three parameters") };
         e.leave_if_null(arena);
-        e.leave_if_misaligned(arena, ALIGNMENT);
+        e.leave_if_misaligned(arena, context.program.alignment.bytes());
         let small = e.compare(CompareOp::Less, arena_bytes, context.interface.state_bytes);
         e.leave_if(small, E_ARENA);
         let fields = read_config(e, context, config);
@@ -45,7 +44,7 @@ pub(super) fn init(context: &Context<'_>) -> Function {
 /// Writes `int reset(void *arena)`.
 fn reset(context: &Context<'_>) -> Function {
     function(context.interface.layout, Signature::status(1), |e, arguments| {
-        e.check_state(arguments[0], context.model_hash);
+        e.check_state(context, arguments[0]);
         if let Some(part) = &context.gpu {
             gpu::reset(e, context, part, arguments[0]);
         }
@@ -58,7 +57,7 @@ fn reset(context: &Context<'_>) -> Function {
 fn deinit(context: &Context<'_>) -> Function {
     function(context.interface.layout, Signature::new(&[Width::Word], None), |e, arguments| {
         let arena = arguments[0];
-        e.check_state(arena, context.model_hash);
+        e.check_state(context, arena);
         if let Some(part) = &context.gpu {
             gpu::close(e, context, part, arena);
         }
@@ -123,7 +122,7 @@ fn check_areas(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) {
     for (number, _) in (0..).zip(needed).filter(|(_, bytes)| **bytes > 0) {
         let area = e.load(Width::Word, list, number * pointer);
         e.leave_if_null(area);
-        e.leave_if_misaligned(area, ALIGNMENT);
+        e.leave_if_misaligned(area, context.program.alignment.bytes());
     }
 }
 
@@ -191,7 +190,7 @@ fn check_weights(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) 
     let weights = fields.pointers.iter().find(|(_, place)| *place == record::WEIGHTS).map(|(value, _)| *value)?;
     let absent = e.compare(CompareOp::Equal, weights, 0);
     e.leave_if(absent, E_WEIGHTS);
-    e.leave_if_misaligned(weights, ALIGNMENT);
+    e.leave_if_misaligned(weights, context.program.alignment.bytes());
     let short = e.compare(CompareOp::Less, fields.weights_bytes, header.file_bytes());
     e.leave_if(short, E_WEIGHTS);
     for (offset, word) in (0..).step_by(8).zip(header.words()) {

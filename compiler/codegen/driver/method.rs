@@ -6,13 +6,13 @@ use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, 
 use super::steps::Body;
 use super::{moving, parts, ports};
 use crate::interface::{E_ARENA, record};
-use crate::program::{ALIGNMENT, Address, Method, Step, Visit, walk};
+use crate::program::{Address, Method, Step, Visit, walk};
 
 /// Writes `int method(void *arena, const inputs *in, outputs *out)`. The arena must also hold the scratch memory.
 pub fn whole(context: &Context<'_>, split: u32) -> Function {
     function(context.interface.layout, Signature::status(3), |e, arguments| {
         let &[arena, inputs, outputs] = arguments else { unreachable!("a method has three parameters") };
-        e.check_state(arena, context.model_hash);
+        e.check_state(context, arena);
         let whole = e.load(Width::Half, arena, record::WHOLE);
         let apart = e.compare(CompareOp::Equal, whole, 0);
         e.leave_if(apart, E_ARENA);
@@ -27,7 +27,7 @@ pub fn whole(context: &Context<'_>, split: u32) -> Function {
 /// the state's level. The functions of the levels have consecutive numbers from `first`.
 pub fn by_level(context: &Context<'_>, first: u32) -> Function {
     function(context.interface.layout, Signature::status(4), |e, parameters| {
-        e.check_state(parameters[0], context.model_hash);
+        e.check_state(context, parameters[0]);
         let level = e.load(Width::Half, parameters[0], record::LEVEL);
         let arguments: Vec<Operand> = parameters.iter().copied().map(Operand::Value).collect();
         let call = |e: &mut Builder, number: u32| e.call(Callee::Function(first + number), Signature::status(4), arguments.clone());
@@ -51,10 +51,10 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
     let (method, interface) = (&level.level.program.methods[method], &context.interface.methods[method]);
     function(context.interface.layout, Signature::status(4), |e, arguments| {
         let &[state, scratch, inputs, outputs] = arguments else { unreachable!("a split method has four parameters") };
-        e.check_state(state, context.model_hash);
+        e.check_state(context, state);
         if context.interface.scratch_bytes > 0 {
             e.leave_if_null(scratch);
-            e.leave_if_misaligned(scratch, ALIGNMENT);
+            e.leave_if_misaligned(scratch, context.program.alignment.bytes());
         }
         for (base, ports) in [(inputs, &method.inputs), (outputs, &method.outputs)] {
             if !ports.is_empty() {

@@ -3,15 +3,16 @@
 use super::context::Context;
 use super::language::{BinaryOp, Builder, CompareOp, Function, Operand, Signature, Value, Width, function};
 use super::ports;
-use crate::program::{ALIGNMENT, End, Moving};
+use crate::machine::Alignment;
+use crate::program::{End, Moving};
 
 /// Computes the offsets of the places from the start of the scratch memory.
 pub fn offsets(e: &mut Builder, moving: &Moving, extents: &[Value]) -> Vec<Value> {
     let mut offsets = Vec::with_capacity(moving.places.len());
     for place in &moving.places {
         let after = last(e, &place.after, &offsets, extents);
-        let remainder = place.bound % ALIGNMENT;
-        let aligned = up(e, after, ALIGNMENT - 1 - remainder);
+        let remainder = place.bound % moving.alignment.bytes();
+        let aligned = down(e, after, moving.alignment.bytes() - 1 - remainder, moving.alignment);
         offsets.push(e.at(aligned, remainder));
     }
     offsets
@@ -23,7 +24,8 @@ pub fn scratch(context: &Context<'_>, method: usize) -> Function {
     let (method, interface) = (&context.program.methods[method], &context.interface.methods[method]);
     function(context.interface.layout, Signature::new(&[Width::Word], Some(Width::Word)), |e, arguments| {
         let &[inputs] = arguments else { unreachable!("the function has one parameter") };
-        let all = e.add(method.scratch_bytes.next_multiple_of(ALIGNMENT), 0);
+        let alignment = context.program.alignment;
+        let all = e.add(alignment.up(method.scratch_bytes), 0);
         let missing = e.compare(CompareOp::Equal, inputs, 0);
         let given = e.region(|e| {
             if method.moving.is_empty() && method.moving.ends.is_empty() {
@@ -32,7 +34,7 @@ pub fn scratch(context: &Context<'_>, method: usize) -> Function {
             let extents = ports::clamped(e, method, inputs, &interface.inputs);
             let offsets = offsets(e, &method.moving, &extents);
             let end = last(e, &method.moving.ends, &offsets, &extents);
-            vec![up(e, end, ALIGNMENT - 1).into()]
+            vec![down(e, end, alignment.bytes() - 1, alignment).into()]
         });
         let missed = e.region(|_| vec![all.into()]);
         let bytes = e.branch(missing, &[Width::Word], missed, given)[0];
@@ -74,8 +76,8 @@ fn value(e: &mut Builder, end: &End, offsets: &[Value], extents: &[Value]) -> Va
 }
 
 /// Adds `further` bytes and rounds down to a multiple of the alignment.
-fn up(e: &mut Builder, value: Value, further: u64) -> Value {
+fn down(e: &mut Builder, value: Value, further: u64, alignment: Alignment) -> Value {
     let sum = e.at(value, further);
-    let over = e.binary(BinaryOp::And, sum, ALIGNMENT - 1);
+    let over = e.binary(BinaryOp::And, sum, alignment.bytes() - 1);
     e.binary(BinaryOp::Sub, sum, over)
 }

@@ -7,7 +7,7 @@ use crate::emit::info::{ModelRecord, abi_hash};
 use crate::emit::options::ModelInfo;
 use crate::interface::{Field, MethodInterface};
 use crate::ir::{self, Module};
-use crate::program::{ALIGNMENT, Method, Port, PortExtent, Program};
+use crate::program::{Method, Port, PortExtent, Program};
 use serde_json::{Value, json};
 
 /// Returns the description of a compiled model. `module` has the order of dimensions in the model file.
@@ -27,7 +27,7 @@ pub fn description(program: &Program, module: &Module, model: &ModelInfo, compil
         "state_bytes": interface.state_bytes,
         "scratch_bytes": interface.scratch_bytes,
         "area_bytes": interface.area_bytes,
-        "alignment": ALIGNMENT,
+        "alignment": program.alignment.bytes(),
         "weights_bytes": compiled.external.as_ref().map(|(header, _)| header.file_bytes()),
         "custom_operators": customs.collect::<Vec<_>>(),
         "methods": methods.map(|(number, (method, names))| self::method(method, names, module.methods.get(number))).collect::<Vec<_>>(),

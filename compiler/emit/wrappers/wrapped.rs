@@ -7,7 +7,7 @@ use crate::emit::info::ModelRecord;
 use crate::emit::object::ObjectFiles;
 use crate::emit::options::ModelInfo;
 use crate::interface::Interface;
-use crate::program::{ALIGNMENT, Program};
+use crate::program::Program;
 
 /// A compiled model to wrap.
 pub(super) struct Wrapped<'a> {
@@ -63,7 +63,7 @@ impl<'a> Wrapped<'a> {
             ("ARENA_BYTES", footprint.arena_bytes()),
             ("STACK_BYTES", footprint.stack_bytes),
             ("FLASH_BYTES", footprint.flash_bytes()),
-            ("ALIGNMENT", ALIGNMENT),
+            ("ALIGNMENT", self.program.alignment.bytes()),
         ];
         let filled = parts.iter().fold(template.to_owned(), |text, (name, part)| fill(&text, name, part));
         let filled = numbers.iter().fold(filled, |text, (name, number)| fill(&text, name, &number.to_string()));

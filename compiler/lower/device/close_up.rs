@@ -1,7 +1,8 @@
 //! Compaction of the host's scratch memory: the bytes that the host uses move together, without the gaps between them.
 
 use crate::kernel::Kernel;
-use crate::program::{ALIGNMENT, Address, Call, DeviceRegion, Method, Visit, change_addresses, regions, walk};
+use crate::machine::Alignment;
+use crate::program::{Address, Call, DeviceRegion, Method, Visit, change_addresses, regions, walk};
 use std::ops::Range;
 
 /// Bytes of a run-time extent in memory.
@@ -30,7 +31,7 @@ impl CloseUp {
             }
         }
         for (run, to) in &mut close_up.runs {
-            *to = close_up.bytes + (run.start - close_up.bytes) % ALIGNMENT;
+            *to = close_up.bytes + (run.start - close_up.bytes) % Alignment::LINE.bytes();
             close_up.bytes = *to + (run.end - run.start);
         }
         close_up

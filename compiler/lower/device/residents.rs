@@ -11,7 +11,8 @@ use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::grid::WORKGROUP;
 use crate::kernel::passes::narrow;
 use crate::kernel::{BufferKind, Grid, Kernel, KernelBuilder, Lane, Type};
-use crate::program::{ALIGNMENT, Address, DeviceMemory, DeviceRegion, Method, Variable, change_addresses};
+use crate::machine::Alignment;
+use crate::program::{Address, DeviceMemory, DeviceRegion, Method, Variable, change_addresses};
 
 /// Bytes of a word.
 const WORD: u64 = 4;
@@ -128,7 +129,7 @@ fn moves(variables: &[Variable], chosen: &[bool], mirror: &Mirror) -> Vec<Move> 
         if *chosen {
             return Move { from: variable.offset, to: Address::Resident(place(variable, mirror)) };
         }
-        let offset = end + (variable.offset - end) % ALIGNMENT;
+        let offset = end + (variable.offset - end) % Alignment::LINE.bytes();
         end = offset + variable.bytes;
         Move { from: variable.offset, to: Address::Variable(offset) }
     };

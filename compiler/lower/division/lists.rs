@@ -9,8 +9,8 @@ use super::touch::{Touch, are_disjoint};
 use crate::fuse::band::Bands;
 use crate::lower::stages::chosen::Item;
 use crate::lower::stages::work::Work;
+use crate::machine::Alignment;
 use crate::plan::{self, Home, Place, Plan, Request, Scratch, Step, TensorId};
-use crate::program::ALIGNMENT;
 use rustc_hash::FxHashMap;
 
 /// Maximum growth of the arena, in percent.
@@ -125,7 +125,7 @@ impl StreamedCut {
                 }
             }
         }
-        whole.scratch = self.plans.iter().map(|plan| Scratch { bytes: plan.arena_bytes, alignment: ALIGNMENT }).collect();
+        whole.scratch = self.plans.iter().map(|plan| Scratch { bytes: plan.arena_bytes, alignment: Alignment::LINE.bytes() }).collect();
         whole
     }
 }

@@ -6,6 +6,7 @@
 
 use super::resolver::Resolver;
 use crate::ir::{Extent, Function, Value};
+use crate::machine::Alignment;
 use crate::plan::{Lifetimes, Plan, Request, TensorId};
 use crate::program::{End, Member, Moving, MovingPlace, Size};
 use rustc_hash::FxHashMap;
@@ -34,14 +35,23 @@ impl MovingPlaces {
     }
 
     /// Finds the moving places of a plan. `given` are the extents that callers give, each once.
-    pub fn new(resolver: &Resolver<'_>, given: &[Value], ids: &FxHashMap<Value, TensorId>, request: &Request, plan: &Plan) -> Self {
+    pub fn new(
+        resolver: &Resolver<'_>,
+        given: &[Value],
+        ids: &FxHashMap<Value, TensorId>,
+        request: &Request,
+        plan: &Plan,
+        alignment: Alignment,
+    ) -> Self {
         let Ok(lifetimes) = Lifetimes::new(request) else { return Self::default() };
         let items = items(resolver, given, ids, request, plan, &lifetimes);
         if items.iter().all(|item| item.size.extents.is_empty()) {
             return Self::default();
         }
         let blocks = Blocks::new(&items, request);
-        blocks.places(&items)
+        let mut places = blocks.places(&items);
+        places.moving.alignment = alignment;
+        places
     }
 }
 

@@ -29,7 +29,7 @@ pub(in crate::lower) struct Split {
 /// # Errors
 /// A diagnostic if the areas are too small. A bug if the planner refuses, or if a placement does not pass its check.
 pub(in crate::lower) fn split(frame: &Frame<'_>, grouped: &Grouped, items: &[Item<'_>], request: &Request) -> Result<Split, Diagnostics> {
-    let areas = frame.options.areas.for_plan(frame.variables.state_bytes());
+    let areas = frame.options.areas.for_plan(frame.variables.state_bytes(), frame.variables.alignment);
     let mut placement = match plan::place(request, &areas) {
         Ok(placement) => placement,
         Err(PlaceError::Plan(error)) => return Err(bug(PlanFault::from(error).to_string()).into()),

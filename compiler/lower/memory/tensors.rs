@@ -3,26 +3,24 @@
 use super::resolver::{Memory, Resolver};
 use crate::fuse::{Group, Move};
 use crate::ir::Value;
+use crate::machine::Alignment;
 use crate::plan::{self, Place, TensorId};
-use crate::program::ALIGNMENT;
 use crate::schedule::{Pair, Requirements};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// Alignment of tensors in the arena: a vector register of the narrowest machine. Kernels do not rely on the alignment of subtensors, so these are only
-/// aligned to their elements.
-const TENSOR_ALIGNMENT: u64 = 16;
-
 /// The planner's tensors of a method, one for each root.
 pub(in crate::lower) struct Tensors<'a> {
     pub resolver: &'a Resolver<'a>,
+    /// Alignment of the arena.
+    pub alignment: Alignment,
     pub list: Vec<plan::Tensor>,
     pub ids: FxHashMap<Value, TensorId>,
 }
 
 impl<'a> Tensors<'a> {
-    pub fn new(resolver: &'a Resolver<'a>) -> Self {
-        Self { resolver, list: vec![], ids: FxHashMap::default() }
+    pub fn new(resolver: &'a Resolver<'a>, alignment: Alignment) -> Self {
+        Self { resolver, alignment, list: vec![], ids: FxHashMap::default() }
     }
 
     /// Returns the tensor of a value's root, and adds it if it is new.
@@ -38,7 +36,7 @@ impl<'a> Tensors<'a> {
         let element = function.stored_type(root).element;
         self.list.push(plan::Tensor {
             bytes: self.resolver.bytes(root),
-            alignment: if part_of.is_some() { element.alignment() } else { TENSOR_ALIGNMENT },
+            alignment: if part_of.is_some() { element.alignment() } else { self.alignment.of_tensors().bytes() },
             place: place(&self.resolver.memory(owner)),
             view_of: part_of.or(taken_over),
             takes_over: taken_over.is_some(),
@@ -73,7 +71,8 @@ impl<'a> Tensors<'a> {
         let function = self.resolver.function();
         let reads = group.inputs(function).iter().map(|&v| self.id(v)).collect();
         let writes = group.outputs.iter().map(|&v| self.id(v)).collect();
-        let scratch = needs.scratch.iter().chain(&needs.common).map(|&bytes| plan::Scratch { bytes, alignment: ALIGNMENT }).collect();
+        let alignment = self.alignment.bytes();
+        let scratch = needs.scratch.iter().chain(&needs.common).map(|&bytes| plan::Scratch { bytes, alignment }).collect();
         let mut ids = |pairs: &[Pair]| pairs.iter().map(|&Pair { read, written }| (self.id(read), self.id(written))).collect();
         let (may_share, may_slide) = (ids(&needs.may_share), ids(&needs.may_slide));
         let name = group.insts.first().map_or("copy", |&inst| function.insts[inst].op().name()).to_owned();

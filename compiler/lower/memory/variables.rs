@@ -4,11 +4,9 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::fuse::unroll;
 use crate::ir::{Module, State};
 use crate::lower::pool::Pool;
-use crate::program::{self, RECORD_BYTES, Variable};
+use crate::machine::Alignment;
+use crate::program::{RECORD_BYTES, Variable};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Alignment of variables, equal to that of tensors in the arena.
-const ALIGNMENT: u64 = 16;
 
 /// The states that a method reads or writes. Unused states take no memory.
 #[derive(Default)]
@@ -18,6 +16,8 @@ pub(in crate::lower) struct Variables {
     pub list: Vec<Variable>,
     /// Total bytes.
     pub bytes: u64,
+    /// Alignment of the state.
+    pub alignment: Alignment,
 }
 
 impl Variables {
@@ -25,13 +25,13 @@ impl Variables {
     ///
     /// # Errors
     /// A diagnostic if a state has a dynamic size, or if the total size overflows.
-    pub fn new(module: &Module, pool: &mut Pool) -> Result<Self, Diagnostic> {
+    pub fn new(module: &Module, alignment: Alignment, pool: &mut Pool) -> Result<Self, Diagnostic> {
         let used: BTreeSet<State> = module.methods.iter().flat_map(|method| unroll::states(module, method.function)).collect();
-        let mut variables = Self::default();
+        let mut variables = Self { alignment, ..Self::default() };
         for state in used {
             let data = &module.states[state];
             let end = |offset: u64| Some((offset, offset.checked_add(data.ty.static_bytes()?)?));
-            let place = variables.bytes.checked_next_multiple_of(ALIGNMENT).and_then(end);
+            let place = variables.bytes.checked_next_multiple_of(alignment.of_tensors().bytes()).and_then(end);
             let Some((offset, end)) = place.filter(|(_, end)| *end <= i64::MAX as u64 / 2) else {
                 return Err(Diagnostic::new(codes::VARIABLE_EXTENT, "a variable of dynamic size").about_tensor(&data.name));
             };
@@ -53,7 +53,7 @@ impl Variables {
 
     /// Returns the bytes of the whole state: the runtime's record, then the variables.
     pub fn state_bytes(&self) -> u64 {
-        RECORD_BYTES + self.bytes.next_multiple_of(program::ALIGNMENT)
+        RECORD_BYTES + self.alignment.up(self.bytes)
     }
 
     /// Returns the offset of a state that a method uses.

@@ -6,7 +6,7 @@ use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::Group;
 use crate::lower::search::needs::KnownNeeds;
-use crate::machine::{Machine, Unit};
+use crate::machine::{Alignment, Machine, Unit};
 use crate::parallel;
 use crate::schedule::outer::Choice;
 use crate::schedule::{Requirements, Unsupported};
@@ -65,14 +65,14 @@ pub(in crate::lower) fn choose<'a>(
 }
 
 fn of_group<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group, purpose: Purpose<'_>) -> Result<Item<'a>, Unsupported> {
-    let work = Work::Group(group);
+    let (work, alignment) = (Work::Group(group), frame.variables.alignment);
     if let Purpose::Trial(known) = purpose {
-        let needs = || Ok(together(&scheduled(frame, grouped, group)?));
+        let needs = || Ok(together(&scheduled(frame, grouped, group)?, alignment));
         let needs = if frame.is_special(group) { needs()? } else { known.of(group, needs)? };
         return Ok(Item { work, needs, schedules: vec![] });
     }
     let schedules = scheduled(frame, grouped, group)?;
-    Ok(Item { work, needs: together(&schedules), schedules })
+    Ok(Item { work, needs: together(&schedules, alignment), schedules })
 }
 
 /// Returns the schedules of a group, one for each machine.
@@ -86,12 +86,12 @@ fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> R
 }
 
 /// Combines the requirements of all machines. Scratch memory of a GPU does not count.
-fn together(schedules: &[Scheduled<'_>]) -> Requirements {
+fn together(schedules: &[Scheduled<'_>], alignment: Alignment) -> Requirements {
     schedules
         .iter()
         .map(|schedule| {
             let scratch = if schedule.is_on_device { vec![] } else { schedule.needs.scratch.clone() };
-            Requirements { scratch, ..schedule.needs.clone() }.for_parts(schedule.scratch_ranges)
+            Requirements { scratch, ..schedule.needs.clone() }.for_parts(schedule.scratch_ranges, alignment)
         })
         .reduce(Requirements::of_both)
         .unwrap_or_default()

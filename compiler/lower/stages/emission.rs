@@ -8,10 +8,10 @@ use crate::ir::{self, Definition, Extent, Module, Op, Operation, Type, Value};
 use crate::lower::division::lists::Stream;
 use crate::lower::memory::addresses::Addresses;
 use crate::lower::pool::Pool;
-use crate::machine::OFFSET_ALIGNMENT;
+use crate::machine::{Alignment, OFFSET_ALIGNMENT};
 use crate::parallel;
 use crate::program::{
-    self, ALIGNMENT, Address, Blocks, Call, Division, External, ExternalTensor, MemoryMap, Origin, Parallel, Private, Ranges, Step, Tasks,
+    self, Address, Blocks, Call, Division, External, ExternalTensor, MemoryMap, Origin, Parallel, Private, Ranges, Step, Tasks,
 };
 use crate::schedule::piece::{Piece, PieceSlices};
 use crate::schedule::{Argument, Unsupported};
@@ -26,6 +26,8 @@ pub(super) struct Emission<'a> {
     pub level: usize,
     pub module: &'a Module,
     pub addresses: &'a Addresses<'a>,
+    /// Alignment of the arena.
+    pub alignment: Alignment,
     /// The map of the scratch memory.
     pub map: &'a MemoryMap,
     /// Values that are bands of others.
@@ -244,7 +246,7 @@ impl<'s> Writer<'_, 's> {
             0 | 1 => self.in_gap(working, scratch, position),
             planned => {
                 let of_argument = |&(argument, number): &(usize, usize)| {
-                    let step = scratch.bytes[number].next_multiple_of(ALIGNMENT);
+                    let step = self.from.alignment.up(scratch.bytes[number]);
                     Private { argument, second: self.from.addresses.of_scratch(position, number).plus(step), step }
                 };
                 let planned = if working.is_empty() { MOST_RANGES } else { planned };
@@ -261,14 +263,14 @@ impl<'s> Writer<'_, 's> {
     /// ranges and the places. Moving places leave no gaps.
     fn in_gap(&self, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> (u64, Vec<Private>) {
         let moves = !self.from.addresses.moving.moving.is_empty();
-        let gap = if moves { 0..0 } else { self.from.map.largest_gap(position) };
-        let step = working.iter().map(|&(_, number)| scratch.bytes[number].next_multiple_of(ALIGNMENT)).sum();
+        let gap = if moves { 0..0 } else { self.from.map.largest_gap(position, self.from.alignment) };
+        let step = working.iter().map(|&(_, number)| self.from.alignment.up(scratch.bytes[number])).sum();
         let room = (gap.end - gap.start).checked_div(step).map_or(MOST_RANGES, |more| more + 1);
         let mut second = gap.start;
         let mut places = Vec::new();
         for &(argument, number) in working {
             places.push(Private { argument, second: Address::Scratch(second), step });
-            second += scratch.bytes[number].next_multiple_of(ALIGNMENT);
+            second += self.from.alignment.up(scratch.bytes[number]);
         }
         (room, places)
     }

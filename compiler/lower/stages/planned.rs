@@ -95,7 +95,9 @@ impl<'a> Planned<'a> {
         // A plan of the file does not move, and a device binds the places of the plan.
         let stays = frame.options.plan == PlanSource::Program || on_device;
         let moving = match purpose {
-            Purpose::Kernels if !stays => MovingPlaces::new(&placed.resolver, &placed.ends.entered, &ids, &request, &plan),
+            Purpose::Kernels if !stays => {
+                MovingPlaces::new(&placed.resolver, &placed.ends.entered, &ids, &request, &plan, frame.variables.alignment)
+            }
             _ => MovingPlaces::default(),
         };
         Ok(Self { placed, items, streams, request, plan, ids, moving, loans, area_bytes: areas.bytes, in_areas })
@@ -131,7 +133,7 @@ fn in_outputs(
 
 /// Makes the request to the planner. Returns it with the planner's tensor of each root.
 fn asked(frame: &Frame<'_>, placed: &Placed<'_>, items: &[Item<'_>]) -> (Request, FxHashMap<Value, TensorId>) {
-    let mut tensors = Tensors::new(&placed.resolver);
+    let mut tensors = Tensors::new(&placed.resolver, frame.variables.alignment);
     let steps = steps::of_list(items, &mut tensors, &placed.ends);
     let Tensors { list, ids, .. } = tensors;
     (Request { tensors: list, steps, effort: frame.options.effort }, ids)

@@ -49,7 +49,15 @@ pub(in crate::lower) fn write(
     let (mut steps, mut calls) = (Vec::new(), Vec::new());
     for level in 0..frame.machines.len() {
         let streams = &planned.streams;
-        let emission = Emission { level, module: frame.module, addresses: &addresses, map: &memory_map, bands, streams };
+        let emission = Emission {
+            level,
+            module: frame.module,
+            addresses: &addresses,
+            alignment: frame.variables.alignment,
+            map: &memory_map,
+            bands,
+            streams,
+        };
         let written = emission.write(&planned.items, pool);
         let Written { steps: of_level, calls: of_steps } = written.map_err(|(error, group)| frame.unsupported(function, group, &error))?;
         steps.push(of_level);
