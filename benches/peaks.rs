@@ -15,7 +15,7 @@ use modelc::ir::{FunctionBuilder, WindowGeometry};
 use modelc::jit::peaks::{self, Peaks};
 use modelc::jit::{Instance, Jit};
 use modelc::lower::{Lowered, Options};
-use modelc::machine::{Machine, machine};
+use modelc::machine::{CpuMachine, machine};
 use modelc::{passes, pipeline, target};
 use std::time::Instant;
 
@@ -174,7 +174,7 @@ fn requantized(builder: &mut FunctionBuilder<'_>, sums: Value, channels: u64, (r
     builder.map(&[sums, bias, multipliers, shifts], expression).expect("shapes that broadcast")
 }
 
-fn lowered(work: Work, machine: &'static Machine) -> Lowered {
+fn lowered(work: Work, machine: &'static CpuMachine) -> Lowered {
     let options = Options::new(machine);
     pipeline::lower(&work.module(), "peaks", options).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -191,7 +191,7 @@ fn fastest(instance: &mut Instance) -> f64 {
     best
 }
 
-fn instance(work: Work, machine: &'static Machine) -> Instance {
+fn instance(work: Work, machine: &'static CpuMachine) -> Instance {
     let jit = Jit::new(&lowered(work, machine).program, machine).unwrap_or_else(|error| panic!("{error}"));
     let mut instance = jit.instance().expect("memory");
     let input: Vec<u8> = match work {
@@ -235,7 +235,7 @@ fn main() {
 }
 
 /// Prints the code of every kernel for a level.
-fn list(machine: &'static Machine) {
+fn list(machine: &'static CpuMachine) {
     for case in cases() {
         for kernel in &lowered(case.work, machine).program.kernels {
             let text = codegen::x86::listing(kernel, machine).unwrap_or_else(|error| panic!("{error}"));

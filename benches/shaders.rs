@@ -8,7 +8,7 @@ mod support;
 
 use modelc::codegen::spirv::module;
 use modelc::frontend::GpuOperators;
-use modelc::machine::{GPUS, Gpu, MACHINES, Machine, Unit};
+use modelc::machine::{GPUS, Gpu, GpuMachine, MACHINES};
 use modelc::program::DeviceKernel;
 use modelc::{lower, passes, pipeline};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use support::vulkan::Device;
 /// Options of the command line.
 struct Wanted {
     models: Vec<PathBuf>,
-    profile: &'static Machine,
+    profile: &'static GpuMachine,
     /// `true` for a row for each kernel.
     each: bool,
     /// `true` to assign all operators to the device, and not only those that the file assigns.
@@ -55,7 +55,7 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String>
 }
 
 fn tell(wanted: &Wanted) -> Result<(), String> {
-    let Unit::Gpu(gpu) = &wanted.profile.unit else { return Err(format!("{} is no GPU", wanted.profile.level)) };
+    let gpu = &wanted.profile.limits;
     let Some(device) = Device::find() else {
         println!("skipped: no driver of Vulkan with a device");
         return Ok(());

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::ir::interpret::Interpreter;
 use crate::ir::{Func, Inst, Module, Source, Tensor};
 use crate::jit::{Jit, JitOptions};
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use crate::program::{Program, Written, calls};
 use std::collections::{HashMap, HashSet};
 
@@ -75,7 +75,7 @@ impl Expected {
 pub fn first_difference(
     module: &Module,
     program: &Program,
-    machine: &Machine,
+    machine: &CpuMachine,
     calls: &[(usize, Vec<Tensor>)],
     tolerance: Tolerance,
 ) -> Result<Option<Finding>, Diagnostics> {

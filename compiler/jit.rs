@@ -25,7 +25,7 @@ use crate::codegen::{DriverOptions, WeightsFrom};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::interface::{Footprint, Interface, MethodInterface};
 use crate::ir::data::Pages;
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use crate::program::{Blob, Level, Program};
 use crate::target::{self, Target};
 use cranelift_module::FuncId;
@@ -49,7 +49,7 @@ impl Jit {
     ///
     /// # Errors
     /// The errors of [`compile`]; or a diagnostic if this computer cannot run the machine's code, or has no memory.
-    pub fn new(program: &Program, machine: &Machine) -> Result<Self, Diagnostics> {
+    pub fn new(program: &Program, machine: &CpuMachine) -> Result<Self, Diagnostics> {
         Self::with_options(program, machine, JitOptions::default())
     }
 
@@ -57,7 +57,7 @@ impl Jit {
     ///
     /// # Errors
     /// The errors of [`Jit::new`].
-    pub fn with_options(program: &Program, machine: &Machine, options: JitOptions) -> Result<Self, Diagnostics> {
+    pub fn with_options(program: &Program, machine: &CpuMachine, options: JitOptions) -> Result<Self, Diagnostics> {
         let compiled = compiled(program, machine, &options)?;
         let weights = gathered(&mut program.constants.clone(), &compiled)?;
         Ok(Self::load(program, machine, options, (&compiled, weights))?)
@@ -67,7 +67,7 @@ impl Jit {
     ///
     /// # Errors
     /// The errors of [`Jit::new`].
-    pub fn taking(program: &mut Program, machine: &Machine, options: JitOptions) -> Result<Self, Diagnostics> {
+    pub fn taking(program: &mut Program, machine: &CpuMachine, options: JitOptions) -> Result<Self, Diagnostics> {
         let compiled = compiled(program, machine, &options)?;
         let weights = gathered(&mut program.constants, &compiled)?;
         Ok(Self::load(program, machine, options, (&compiled, weights))?)
@@ -76,7 +76,7 @@ impl Jit {
     /// Places a compiled program in memory.
     fn load(
         program: &Program,
-        machine: &Machine,
+        machine: &CpuMachine,
         options: JitOptions,
         (compiled, weights): (&CompiledModel, Arc<Pages>),
     ) -> Result<Self, Diagnostic> {
@@ -174,7 +174,7 @@ impl Jit {
 }
 
 /// Compiles a program for this computer, with external weights.
-fn compiled(program: &Program, machine: &Machine, options: &JitOptions) -> Result<CompiledModel, Diagnostics> {
+fn compiled(program: &Program, machine: &CpuMachine, options: &JitOptions) -> Result<CompiledModel, Diagnostics> {
     let host = target::in_process()?;
     check_host(host, machine)?;
     let profile_hooks = options.profile || options.live.is_some() || options.observe;
@@ -189,9 +189,9 @@ fn gathered(constants: &mut [Blob], compiled: &CompiledModel) -> Result<Arc<Page
     weights::gather(constants, &compiled.constants, header)
 }
 
-fn check_host(host: &Target, machine: &Machine) -> Result<(), Diagnostic> {
+fn check_host(host: &Target, machine: &CpuMachine) -> Result<(), Diagnostic> {
     let lacking = target::required_features(machine) & !target::host_features();
-    if Some(host.isa) == machine.isa() && lacking == 0 {
+    if host.isa == machine.isa && lacking == 0 {
         return Ok(());
     }
     let message = format!("this computer cannot run code for CPU level {}", machine.level);

@@ -23,7 +23,7 @@ pub use options::{Options, PlanSource};
 use crate::diagnostic::Diagnostics;
 use crate::ir::Verified;
 use crate::kernel::Kernel;
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, Machine};
 use crate::program::{Blob, Device, HostReason, Program};
 use device::OfProgram;
 use division::ranges;
@@ -46,18 +46,18 @@ pub fn lower(module: Verified<'_>, options: Options) -> Result<Lowered, Diagnost
 ///
 /// # Errors
 /// One diagnostic for each operator without a lowering; a bug's diagnostic if a plan does not pass the checker.
-pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
+pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static CpuMachine]) -> Result<Lowered, Diagnostics> {
     let gpu = options.gpu.filter(|_| module.is_for_gpu());
     let options = Options { gpu, ..options };
-    let cpus: Vec<&'static Machine> = std::iter::once(options.machine).chain(others.iter().copied()).collect();
-    let machines: Vec<&'static Machine> = cpus.iter().copied().chain(gpu).collect();
+    let cpus: Vec<&'static CpuMachine> = std::iter::once(options.machine).chain(others.iter().copied()).collect();
+    let machines: Vec<&'static Machine> = cpus.iter().map(|cpu| &cpu.capabilities).chain(gpu.map(|gpu| &gpu.capabilities)).collect();
     let mut pool = Pool::new(module.open_constants, machines.len());
     let mut variables = Variables::new(module.module(), options.machine.alignment(), &mut pool)?;
     let mut methods = lower_methods(module, (options, &machines), &variables, &mut pool)?;
     if !module.open_constants {
         for (level, machine) in cpus.iter().enumerate() {
             let steps = methods.iter_mut().map(|method| &mut method.levels[level].steps[..]).collect();
-            alike::join(level, (machine, alike::Over::of(&options)), steps, &mut pool);
+            alike::join(level, (&machine.capabilities, alike::Over::of(&options)), steps, &mut pool);
         }
     }
     let (mut kernels, constants) = pool.finish();
@@ -121,7 +121,7 @@ fn lower_methods(
 /// The reasons why the device does no work; an empty list if the options have no device.
 fn on_device(
     options: Options,
-    cpus: &[&'static Machine],
+    cpus: &[&'static CpuMachine],
     (kernels, constants): (&mut [Vec<Kernel>], &[Blob]),
     variables: &mut Variables,
     methods: &mut [LoweredMethod],
@@ -133,10 +133,10 @@ fn on_device(
     if needs_device {
         device::lighten(&mut device, &mut kernels[..cpus.len()], methods);
     } else {
-        let of_level = |(level, &machine): (usize, &&'static Machine)| {
-            (machine, methods.iter().map(|method| &method.levels[level]).collect(), &kernels[level][..])
+        let of_level = |(level, machine): (usize, &&'static CpuMachine)| {
+            (&machine.capabilities, methods.iter().map(|method| &method.levels[level]).collect(), &kernels[level][..])
         };
-        device.estimate = device::estimate::estimate(&device, cpus.iter().enumerate().map(of_level));
+        device.estimate = Some(device::estimate::estimate(&device, cpus.iter().enumerate().map(of_level)));
     }
     Ok(device)
 }

@@ -1,7 +1,10 @@
-//! Machine descriptions: the capabilities that schedules may use.
+//! Machine descriptions: CPU levels and GPU profiles.
 //!
-//! A row describes the hardware together with its back end: a capability is true only if the back end supports it. Schedules read capabilities,
-//! and never the unit or a level's name.
+//! A [`CpuMachine`] has extensions of its instruction set, which code generation asks for, and a [`GpuMachine`] has limits. Both have the
+//! capabilities of a [`Machine`], which schedules ask for. A row describes the hardware together with its back end: a capability is true only if
+//! the back end supports it.
+
+use std::ops::Deref;
 
 mod alignment;
 
@@ -22,13 +25,29 @@ pub enum Isa {
     Riscv32,
 }
 
-/// Kind of processor that runs kernels.
+/// An extension of an instruction set, for code generation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Unit {
-    /// A CPU of an instruction set.
-    Cpu(Isa),
-    /// A GPU within some limits: a row of [`GPUS`].
-    Gpu(Gpu),
+pub enum Extension {
+    /// x86-64-v3: AVX2, FMA, F16C and BMI.
+    Avx2,
+    /// x86-64-v4, with VNNI: AVX-512 F, BW, CD, DQ and VL.
+    Avx512,
+    /// Products of four bytes of Armv8.2-A.
+    DotProd,
+    /// Products of matrices of bytes of Armv8.6-A.
+    I8mm,
+    /// RISC-V's vectors, with registers of at least 128 bits.
+    V,
+    /// Thumb-2: Armv7-M, or Armv8-M with its main extension.
+    Thumb2,
+    /// Armv8-M: divisions and constants of 16 bits in its baseline, too.
+    Armv8M,
+    /// Arm's DSP extension: products and sums of halves of words.
+    Dsp,
+    /// Arm's M-profile vector extension, for integers.
+    Mve,
+    /// A unit for binary32, with fused multiply-adds.
+    Fpu,
 }
 
 /// Guaranteed limits of a GPU.
@@ -101,13 +120,56 @@ pub enum Requantize {
     Products,
 }
 
-/// A CPU level or GPU profile. Its code runs on every processor with the capabilities in the row.
+/// A CPU level. Its code runs on every CPU with the extensions in the row. It answers the questions of [`Machine`], too.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Machine {
-    /// Kind of processor.
-    pub unit: Unit,
+pub struct CpuMachine {
+    /// Instruction set.
+    pub isa: Isa,
     /// Name of the level on the command line: `x86-64-v3`, `aarch64`, `riscv64`.
     pub level: &'static str,
+    /// Extensions that code may use.
+    pub extensions: &'static [Extension],
+    /// Capabilities for schedules.
+    pub capabilities: Machine,
+}
+
+impl CpuMachine {
+    /// Tests whether code may use an extension.
+    pub fn has(&self, extension: Extension) -> bool {
+        self.extensions.contains(&extension)
+    }
+}
+
+impl Deref for CpuMachine {
+    type Target = Machine;
+
+    fn deref(&self) -> &Machine {
+        &self.capabilities
+    }
+}
+
+/// A GPU profile: requirements for the device. It answers the questions of [`Machine`], too.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct GpuMachine {
+    /// Name of the profile on the command line: `vulkan1.1`.
+    pub level: &'static str,
+    /// Limits that every device of the profile has.
+    pub limits: Gpu,
+    /// Capabilities for schedules.
+    pub capabilities: Machine,
+}
+
+impl Deref for GpuMachine {
+    type Target = Machine;
+
+    fn deref(&self) -> &Machine {
+        &self.capabilities
+    }
+}
+
+/// Capabilities of a CPU level or a GPU profile, for schedules.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Machine {
     /// Bits of the vectors in schedules. With registers of one word, a vector is only as long as the widest sum. Longer vectors would become
     /// several instructions without benefit.
     pub vector_bits: u16,
@@ -136,6 +198,8 @@ pub struct Machine {
     pub pixel_pairs: bool,
     /// Method of scaling sums.
     pub requantize: Requantize,
+    /// `true` if floats are rounded by IEEE 754 on every device. Vulkan leaves quotients and fused products to the device.
+    pub rounds_floats: bool,
     /// `true` if a kernel can round its floats towards zero.
     pub rounding_modes: bool,
     /// `true` if a multiply-add writes its sum's register, overwrites no factor, and reads one factor from memory.
@@ -180,19 +244,6 @@ pub struct Machine {
 const MOST_UNPACKED: u32 = 2;
 
 impl Machine {
-    /// Returns the instruction set of a CPU; `None` for a GPU.
-    pub fn isa(&self) -> Option<Isa> {
-        match self.unit {
-            Unit::Cpu(isa) => Some(isa),
-            Unit::Gpu(_) => None,
-        }
-    }
-
-    /// Tells if floats are rounded by IEEE 754 on every device. Vulkan leaves quotients and fused products to the device.
-    pub fn rounds_floats(&self) -> bool {
-        self.isa().is_some()
-    }
-
     /// Tests whether a register holds a vector, so that instructions can combine its lanes.
     pub fn has_vector_registers(&self) -> bool {
         matches!(self.registers, Registers::Vectors(_))
@@ -243,52 +294,10 @@ impl Machine {
     }
 }
 
-/// Makes a level with the minimum for 128-bit vectors in 32 registers. Cranelift compiles most such levels.
-const fn cranelift(isa: Isa, level: &'static str) -> Machine {
-    Machine {
-        unit: Unit::Cpu(isa),
-        level,
-        vector_bits: 128,
-        registers: Registers::Vectors(32),
-        index_bits: 64,
-        fma: true,
-        dot: DotProduct::Signed16,
-        byte_fours: false,
-        byte_squares: false,
-        byte_sixteens: false,
-        adds_in_16_bits: false,
-        byte_pairs: false,
-        word_pairs: false,
-        pixel_pairs: false,
-        requantize: Requantize::ByRule,
-        rounding_modes: false,
-        sums_in_place: false,
-        by_element: false,
-        shifts_by_lane: false,
-        doubling_products: false,
-        clamps: false,
-        only_aligned: false,
-        splits_bytes: false,
-        scales_floats: false,
-        widens_halves: false,
-        at_once: false,
-        byte_tables: false,
-        word_tables: false,
-        interleaved_bytes: 16,
-        picked_lanes: None,
-        masked_lanes: 0,
-        fetches_ahead: false,
-        l1_bytes: 32 << 10,
-        l2_bytes: 256 << 10,
-    }
-}
-
-/// x86-64-v3: AVX2, FMA, F16C.
-const X86_64_V3: Machine = Machine {
-    unit: Unit::Cpu(Isa::X86_64),
-    level: "x86-64-v3",
-    vector_bits: 256,
-    registers: Registers::Vectors(16),
+/// The minimum for 128-bit vectors in 32 registers.
+const LEAST: Machine = Machine {
+    vector_bits: 128,
+    registers: Registers::Vectors(32),
     index_bits: 64,
     fma: true,
     dot: DotProduct::Signed16,
@@ -296,77 +305,128 @@ const X86_64_V3: Machine = Machine {
     byte_squares: false,
     byte_sixteens: false,
     adds_in_16_bits: false,
-    byte_pairs: true,
-    word_pairs: true,
+    byte_pairs: false,
+    word_pairs: false,
     pixel_pairs: false,
-    requantize: Requantize::Fitted,
-    rounding_modes: true,
-    sums_in_place: true,
+    requantize: Requantize::ByRule,
+    rounds_floats: true,
+    rounding_modes: false,
+    sums_in_place: false,
     by_element: false,
-    shifts_by_lane: true,
+    shifts_by_lane: false,
     doubling_products: false,
     clamps: false,
     only_aligned: false,
-    splits_bytes: true,
+    splits_bytes: false,
     scales_floats: false,
-    widens_halves: true,
+    widens_halves: false,
     at_once: false,
-    byte_tables: true,
+    byte_tables: false,
     word_tables: false,
     interleaved_bytes: 16,
     picked_lanes: None,
     masked_lanes: 0,
-    fetches_ahead: true,
+    fetches_ahead: false,
     l1_bytes: 32 << 10,
-    l2_bytes: 512 << 10,
+    l2_bytes: 256 << 10,
+};
+
+/// x86-64-v3: AVX2, FMA, F16C.
+const X86_64_V3: CpuMachine = CpuMachine {
+    isa: Isa::X86_64,
+    level: "x86-64-v3",
+    extensions: &[Extension::Avx2],
+    capabilities: Machine {
+        vector_bits: 256,
+        registers: Registers::Vectors(16),
+        byte_pairs: true,
+        word_pairs: true,
+        requantize: Requantize::Fitted,
+        rounding_modes: true,
+        sums_in_place: true,
+        shifts_by_lane: true,
+        splits_bytes: true,
+        widens_halves: true,
+        byte_tables: true,
+        fetches_ahead: true,
+        l2_bytes: 512 << 10,
+        ..LEAST
+    },
 };
 
 /// Armv8.0-A. Products of bytes fit 16 bits, and so do sums of two. So 16 products take three instructions, and eight if the factors have 16
 /// bits.
-const AARCH64: Machine = Machine {
-    dot: DotProduct::Signed8,
-    adds_in_16_bits: true,
-    requantize: Requantize::Fitted,
-    sums_in_place: true,
-    by_element: true,
-    shifts_by_lane: true,
-    doubling_products: true,
-    ..cranelift(Isa::Aarch64, "aarch64")
+const AARCH64: CpuMachine = CpuMachine {
+    isa: Isa::Aarch64,
+    level: "aarch64",
+    extensions: &[],
+    capabilities: Machine {
+        dot: DotProduct::Signed8,
+        adds_in_16_bits: true,
+        requantize: Requantize::Fitted,
+        sums_in_place: true,
+        by_element: true,
+        shifts_by_lane: true,
+        doubling_products: true,
+        ..LEAST
+    },
 };
 
 /// Armv8.2-A with products of four bytes.
-const DOTPROD: Machine = Machine { level: "aarch64+dotprod", byte_fours: true, ..AARCH64 };
+const DOTPROD: CpuMachine = CpuMachine {
+    level: "aarch64+dotprod",
+    extensions: &[Extension::DotProd],
+    capabilities: Machine { byte_fours: true, ..AARCH64.capabilities },
+    ..AARCH64
+};
 
 /// All machines, the default level of each instruction set first.
-pub const MACHINES: &[Machine] = &[
+pub const MACHINES: &[CpuMachine] = &[
     X86_64_V3,
-    Machine { registers: Registers::Vectors(16), fma: false, byte_pairs: true, word_pairs: true, ..cranelift(Isa::X86_64, "x86-64-v2") },
-    // AVX-512 F, BW, CD, DQ, VL and VNNI.
-    Machine {
+    CpuMachine {
+        isa: Isa::X86_64,
+        level: "x86-64-v2",
+        extensions: &[],
+        capabilities: Machine { registers: Registers::Vectors(16), fma: false, byte_pairs: true, word_pairs: true, ..LEAST },
+    },
+    CpuMachine {
         level: "x86-64-v4",
-        vector_bits: 512,
-        registers: Registers::Vectors(32),
-        dot: DotProduct::UnsignedSigned8,
-        byte_fours: true,
-        byte_pairs: false,
-        scales_floats: true,
-        word_tables: true,
-        picked_lanes: Some(2),
-        masked_lanes: 64,
-        l2_bytes: 1 << 20,
+        extensions: &[Extension::Avx2, Extension::Avx512],
+        capabilities: Machine {
+            vector_bits: 512,
+            registers: Registers::Vectors(32),
+            dot: DotProduct::UnsignedSigned8,
+            byte_fours: true,
+            byte_pairs: false,
+            scales_floats: true,
+            word_tables: true,
+            picked_lanes: Some(2),
+            masked_lanes: 64,
+            l2_bytes: 1 << 20,
+            ..X86_64_V3.capabilities
+        },
         ..X86_64_V3
     },
     AARCH64,
     DOTPROD,
-    Machine { level: "aarch64+i8mm", byte_squares: true, ..DOTPROD },
-    Machine { registers: Registers::Words(32), vector_bits: 32, interleaved_bytes: 4, ..cranelift(Isa::Riscv64, "riscv64") },
+    CpuMachine {
+        level: "aarch64+i8mm",
+        extensions: &[Extension::DotProd, Extension::I8mm],
+        capabilities: Machine { byte_squares: true, ..DOTPROD.capabilities },
+        ..DOTPROD
+    },
+    CpuMachine {
+        isa: Isa::Riscv64,
+        level: "riscv64",
+        extensions: &[],
+        capabilities: Machine { registers: Registers::Words(32), vector_bits: 32, interleaved_bytes: 4, ..LEAST },
+    },
     // Registers may be longer than 128 bits. Code uses only these lanes, and no instruction depends on further ones.
-    cranelift(Isa::Riscv64, "rv64gcv"),
+    CpuMachine { isa: Isa::Riscv64, level: "rv64gcv", extensions: &[Extension::V], capabilities: LEAST },
 ];
 
-/// A core of Arm's M profile with DSP instructions and binary32: Cortex-M4 with its FPU. A vector is one word, and fourteen registers hold
-/// words.
-const CORTEX_M4F: Machine = Machine {
+/// A core of Arm's M profile with DSP instructions and binary32. A vector is one word, and fourteen registers hold words.
+const WITH_FPU: Machine = Machine {
     registers: Registers::Words(14),
     vector_bits: 32,
     // Two instructions widen four bytes, and two multiply and add them.
@@ -378,12 +438,17 @@ const CORTEX_M4F: Machine = Machine {
     interleaved_bytes: 4,
     l1_bytes: 1 << 10,
     l2_bytes: 1 << 10,
-    ..cranelift(Isa::Thumb, "cortex-m4f")
+    ..LEAST
 };
 
-/// Cortex-M0+: Armv6-M. Most instructions only use eight registers, and products have 32 bits.
-const CORTEX_M0PLUS: Machine = Machine {
-    level: "cortex-m0plus",
+/// A core without an FPU.
+const WITHOUT_FPU: Machine = Machine { fma: false, ..WITH_FPU };
+
+/// A core without DSP instructions: bytes are widened one by one, and once for all products is best.
+const WITHOUT_DSP: Machine = Machine { dot: DotProduct::Signed16, ..WITH_FPU };
+
+/// Armv6-M. Most instructions only use eight registers, and products have 32 bits.
+const BASELINE: Machine = Machine {
     registers: Registers::Words(8),
     fma: false,
     // Bytes are loaded with their signs, and multiplied one by one.
@@ -391,66 +456,85 @@ const CORTEX_M0PLUS: Machine = Machine {
     pixel_pairs: true,
     clamps: false,
     only_aligned: true,
-    ..CORTEX_M4F
+    ..WITH_FPU
 };
+
+/// Makes a core of Arm's M profile.
+const fn cortex(level: &'static str, extensions: &'static [Extension], capabilities: Machine) -> CpuMachine {
+    CpuMachine { isa: Isa::Thumb, level, extensions, capabilities }
+}
+
+const CORTEX_M0PLUS: CpuMachine = cortex("cortex-m0plus", &[], BASELINE);
+const CORTEX_M3: CpuMachine = cortex("cortex-m3", &[Extension::Thumb2], Machine { fma: false, ..WITHOUT_DSP });
+const CORTEX_M4: CpuMachine = cortex("cortex-m4", &[Extension::Thumb2, Extension::Dsp], WITHOUT_FPU);
+const CORTEX_M4F: CpuMachine = cortex("cortex-m4f", &[Extension::Thumb2, Extension::Dsp, Extension::Fpu], WITH_FPU);
+const CORTEX_M33: CpuMachine = cortex("cortex-m33", &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp, Extension::Fpu], WITH_FPU);
+const CORTEX_M33_NOFP: CpuMachine = cortex("cortex-m33+nofp", &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp], WITHOUT_FPU);
+const CORTEX_M33_NODSP: CpuMachine = cortex("cortex-m33+nodsp", &[Extension::Thumb2, Extension::Armv8M, Extension::Fpu], WITHOUT_DSP);
+const CORTEX_M33_LEAST: CpuMachine =
+    cortex("cortex-m33+nodsp+nofp", &[Extension::Thumb2, Extension::Armv8M], Machine { fma: false, ..WITHOUT_DSP });
+const CORTEX_M55: CpuMachine = cortex(
+    "cortex-m55",
+    &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp, Extension::Fpu, Extension::Mve],
+    Machine { byte_sixteens: true, ..WITH_FPU },
+);
 
 /// RV32IMC: a core of RISC-V without floats. All but the zero register, the pointers that programs keep, and one for sequences hold words.
-const RV32IMC: Machine = Machine {
-    unit: Unit::Cpu(Isa::Riscv32),
+const RV32IMC: CpuMachine = CpuMachine {
+    isa: Isa::Riscv32,
     level: "rv32imc",
-    registers: Registers::Words(27),
-    fma: false,
-    clamps: false,
-    only_aligned: true,
-    // Bytes are loaded with their signs, and multiplied one by one.
-    dot: DotProduct::Signed16,
-    l1_bytes: 16 << 10,
-    l2_bytes: 16 << 10,
-    ..CORTEX_M4F
+    extensions: &[],
+    capabilities: Machine {
+        registers: Registers::Words(27),
+        fma: false,
+        clamps: false,
+        only_aligned: true,
+        // Bytes are loaded with their signs, and multiplied one by one.
+        dot: DotProduct::Signed16,
+        l1_bytes: 16 << 10,
+        l2_bytes: 16 << 10,
+        ..WITH_FPU
+    },
 };
 
-/// Cortex-M4 without its FPU.
-const CORTEX_M4: Machine = Machine { level: "cortex-m4", fma: false, ..CORTEX_M4F };
-
-/// Cortex-M3. Without instructions for halves, bytes are widened one by one, and once for all products is best.
-const CORTEX_M3: Machine = Machine { level: "cortex-m3", fma: false, dot: DotProduct::Signed16, ..CORTEX_M4F };
-
-/// Cortex-M33 without DSP instructions.
-const CORTEX_M33_NODSP: Machine = Machine { level: "cortex-m33+nodsp", dot: DotProduct::Signed16, ..CORTEX_M4F };
-
 /// Makes a core for programs that trap unaligned accesses.
-const fn strict(level: &'static str, of: Machine) -> Machine {
-    Machine { level, only_aligned: true, ..of }
+const fn strict(level: &'static str, of: CpuMachine) -> CpuMachine {
+    CpuMachine { level, capabilities: Machine { only_aligned: true, ..of.capabilities }, ..of }
 }
 
 /// Machines of 32-bit words: microcontrollers.
-pub const MICROCONTROLLERS: &[Machine] = &[
+pub const MICROCONTROLLERS: &[CpuMachine] = &[
     CORTEX_M4F,
     CORTEX_M4,
-    Machine { level: "cortex-m7", ..CORTEX_M4F },
-    Machine { level: "cortex-m7+nofp", ..CORTEX_M4 },
-    Machine { level: "cortex-m33", ..CORTEX_M4F },
-    Machine { level: "cortex-m55", byte_sixteens: true, ..CORTEX_M4F },
-    Machine { level: "cortex-m85", byte_sixteens: true, ..CORTEX_M4F },
-    Machine { level: "cortex-m33+nofp", ..CORTEX_M4 },
+    CpuMachine { level: "cortex-m7", ..CORTEX_M4F },
+    CpuMachine { level: "cortex-m7+nofp", ..CORTEX_M4 },
+    CORTEX_M33,
+    CORTEX_M55,
+    CpuMachine { level: "cortex-m85", ..CORTEX_M55 },
+    CORTEX_M33_NOFP,
     CORTEX_M33_NODSP,
-    Machine { level: "cortex-m33+nodsp+nofp", ..CORTEX_M3 },
+    CORTEX_M33_LEAST,
     CORTEX_M3,
     strict("cortex-m3+strict-align", CORTEX_M3),
     strict("cortex-m4+strict-align", CORTEX_M4),
     strict("cortex-m4f+strict-align", CORTEX_M4F),
     strict("cortex-m7+strict-align", CORTEX_M4F),
     strict("cortex-m7+nofp+strict-align", CORTEX_M4),
-    strict("cortex-m33+strict-align", CORTEX_M4F),
-    strict("cortex-m33+nofp+strict-align", CORTEX_M4),
+    strict("cortex-m33+strict-align", CORTEX_M33),
+    strict("cortex-m33+nofp+strict-align", CORTEX_M33_NOFP),
     strict("cortex-m33+nodsp+strict-align", CORTEX_M33_NODSP),
-    strict("cortex-m33+nodsp+nofp+strict-align", CORTEX_M3),
+    strict("cortex-m33+nodsp+nofp+strict-align", CORTEX_M33_LEAST),
     CORTEX_M0PLUS,
-    Machine { level: "cortex-m0", ..CORTEX_M0PLUS },
-    Machine { level: "cortex-m23", ..CORTEX_M0PLUS },
+    CpuMachine { level: "cortex-m0", ..CORTEX_M0PLUS },
+    CpuMachine { level: "cortex-m23", extensions: &[Extension::Armv8M], ..CORTEX_M0PLUS },
     RV32IMC,
-    Machine { level: "rv32imac", ..RV32IMC },
-    Machine { level: "rv32imafc", fma: true, ..RV32IMC },
+    CpuMachine { level: "rv32imac", ..RV32IMC },
+    CpuMachine {
+        level: "rv32imafc",
+        extensions: &[Extension::Fpu],
+        capabilities: Machine { fma: true, ..RV32IMC.capabilities },
+        ..RV32IMC
+    },
 ];
 
 /// Alignment of a storage buffer's offset, in bytes, for every Vulkan device.
@@ -468,23 +552,23 @@ const VULKAN_1_1: Gpu = Gpu {
     stages_tiles: false,
 };
 
-/// Makes a GPU, whose vectors are four words. A kernel runs once for each position of a grid.
-const fn gpu(level: &'static str, limits: Gpu) -> Machine {
-    Machine {
-        unit: Unit::Gpu(limits),
-        level,
+/// Makes a profile of GPUs, whose vectors are four words. A kernel runs once for each position of a grid.
+const fn gpu(level: &'static str, limits: Gpu) -> GpuMachine {
+    let capabilities = Machine {
         registers: Registers::Lanes(32),
         index_bits: 32,
         dot: DotProduct::Signed8,
+        rounds_floats: false,
         shifts_by_lane: true,
         widens_halves: true,
         at_once: true,
-        ..cranelift(Isa::X86_64, "")
-    }
+        ..LEAST
+    };
+    GpuMachine { level, limits, capabilities }
 }
 
 /// The Vulkan profiles, the default first: requirements for the device.
-pub const GPUS: &[Machine] = &[
+pub const GPUS: &[GpuMachine] = &[
     gpu("vulkan1.1", VULKAN_1_1),
     gpu("vulkan1.1+bytes", Gpu { bindings: 8, narrow_storage: true, ..VULKAN_1_1 }),
     gpu(
@@ -502,7 +586,7 @@ pub const GPUS: &[Machine] = &[
 ];
 
 /// Returns the machine of a level's name.
-pub fn machine(level: &str) -> Option<&'static Machine> {
+pub fn machine(level: &str) -> Option<&'static CpuMachine> {
     MACHINES.iter().chain(MICROCONTROLLERS).find(|m| m.level == level)
 }
 
@@ -523,6 +607,11 @@ mod tests {
             assert!(!machine.by_element || machine.sums_in_place, "{level} names elements where sums move");
             assert!(machine.interleaved_bytes <= machine.vector_bytes(), "{level}");
             assert!(!machine.byte_fours || machine.dot != DotProduct::Signed16, "{level} has no products of bytes");
+            if MICROCONTROLLERS.contains(machine) {
+                let [has_fpu, has_dsp, has_mve] = [Extension::Fpu, Extension::Dsp, Extension::Mve].map(|extension| machine.has(extension));
+                let found = (machine.fma, machine.takes_words_apart(), machine.byte_sixteens);
+                assert_eq!(found, (has_fpu, has_dsp, has_mve), "{level} has other instructions");
+            }
             let all = MACHINES.iter().chain(MICROCONTROLLERS);
             assert_eq!(all.filter(|other| other.level == level).count(), 1, "{level}");
         }

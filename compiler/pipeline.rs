@@ -5,7 +5,7 @@ use crate::frontend;
 use crate::ir::data::Bytes;
 use crate::ir::{Module, Outline, Verified, verify};
 use crate::lower::{self, Lowered};
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use crate::passes;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub fn lower(module: &Module, file: &str, options: lower::Options) -> Result<Low
 ///
 /// # Errors
 /// The errors of [`lower`].
-pub fn lower_levels(module: &Module, file: &str, options: lower::Options, others: &[&'static Machine]) -> Result<Lowered, Diagnostics> {
+pub fn lower_levels(module: &Module, file: &str, options: lower::Options, others: &[&'static CpuMachine]) -> Result<Lowered, Diagnostics> {
     let in_file = |Diagnostics(list): Diagnostics| Diagnostics(list.into_iter().map(|d| d.in_file(file)).collect()).grouped();
     lower::lower_levels(gate(module, "whoever made the module")?, options, others).map_err(in_file)
 }

@@ -36,7 +36,7 @@ pub use walk::{
 };
 
 use crate::kernel::Kernel;
-use crate::machine::{Alignment, Machine};
+use crate::machine::{Alignment, CpuMachine};
 use std::sync::Arc;
 
 /// Status of a kernel that found a computed index or count out of range.
@@ -110,7 +110,7 @@ pub fn most_of_each(lists: impl Iterator<Item = Vec<u64>>) -> Vec<u64> {
 #[derive(Clone, Copy, Debug)]
 pub struct Level<'a> {
     /// The machine.
-    pub machine: &'a Machine,
+    pub machine: &'a CpuMachine,
     /// The program.
     pub program: &'a Program,
 }

@@ -7,7 +7,7 @@ mod names;
 mod row;
 
 use crate::diagnostic::{Diagnostic, codes, did_you_mean, nearest};
-use crate::machine::{Isa, MACHINES, Machine, machine};
+use crate::machine::{CpuMachine, Extension, Isa, MACHINES, machine};
 pub use chips::{CHIPS, Chip, Memory};
 pub use names::CORES;
 use row::row;
@@ -242,7 +242,7 @@ fn spellings_with(word: &str) -> Vec<&'static str> {
 ///
 /// # Errors
 /// A usage diagnostic if the level is unknown, of another instruction set, or below the lowest one.
-pub fn level(target: &Target, name: Option<&str>) -> Result<&'static Machine, Diagnostic> {
+pub fn level(target: &Target, name: Option<&str>) -> Result<&'static CpuMachine, Diagnostic> {
     match name {
         None => Ok(target.default_machine()),
         Some("native") => native(target),
@@ -275,8 +275,8 @@ const LEVEL_SPELLINGS: &[(&[&str], &str)] = &[
 ///
 /// # Errors
 /// The errors of [`level`].
-pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static Machine>, Diagnostic> {
-    let mut machines: Vec<&Machine> = match names {
+pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static CpuMachine>, Diagnostic> {
+    let mut machines: Vec<&CpuMachine> = match names {
         None if target.isa == Isa::X86_64 || target.asks_system_for_features() => target.machines().collect(),
         None => vec![target.default_machine()],
         Some(names) => names.split(',').map(|name| level(target, Some(name.trim()))).collect::<Result<_, _>>()?,
@@ -288,11 +288,11 @@ pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static Machi
 
 /// Returns the preference of a level. `init` uses the level with the longest vectors, which determine its speed. Among equals it uses the one
 /// with the most required features.
-fn preference(machine: &Machine) -> (u16, u32) {
+fn preference(machine: &CpuMachine) -> (u16, u32) {
     (machine.vector_bits, required_features(machine).count_ones())
 }
 
-fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
+fn native(target: &Target) -> Result<&'static CpuMachine, Diagnostic> {
     if host_isa() != Some(target.isa) {
         let message = format!("--cpu native means the CPU of this computer, which is not a {}", target.name);
         return Err(Diagnostic::new(codes::OTHER_CPU, message).help("name a CPU level: `modelc targets` lists them"));
@@ -301,21 +301,21 @@ fn native(target: &Target) -> Result<&'static Machine, Diagnostic> {
 }
 
 /// Returns the machines whose code runs on this computer.
-pub fn host_machines() -> Vec<&'static Machine> {
+pub fn host_machines() -> Vec<&'static CpuMachine> {
     let here = host_features();
-    MACHINES.iter().filter(|m| m.isa() == host_isa() && required_features(m) & !here == 0).collect()
+    MACHINES.iter().filter(|m| Some(m.isa) == host_isa() && required_features(m) & !here == 0).collect()
 }
 
 /// Returns the machine for which the JIT generates code here: the one that `init` of an object with all levels would choose.
 ///
 /// # Errors
 /// A usage diagnostic if this computer is not supported.
-pub fn host_machine() -> Result<&'static Machine, Diagnostic> {
+pub fn host_machine() -> Result<&'static CpuMachine, Diagnostic> {
     best_here(in_process()?.isa)
 }
 
-fn best_here(isa: Isa) -> Result<&'static Machine, Diagnostic> {
-    let here = host_machines().into_iter().filter(|m| m.isa() == Some(isa));
+fn best_here(isa: Isa) -> Result<&'static CpuMachine, Diagnostic> {
+    let here = host_machines().into_iter().filter(|m| m.isa == isa);
     here.max_by_key(|m| preference(m)).ok_or_else(too_old)
 }
 
@@ -376,15 +376,20 @@ pub const ARM_IN_ORDER: u64 = 8192;
 pub const RISCV_V: u64 = 65536;
 
 /// Returns the feature bits that code for a machine needs.
-pub fn required_features(machine: &Machine) -> u64 {
-    match machine.level {
-        "x86-64-v2" => X86_64_V2,
-        "x86-64-v3" => X86_64_V2 | X86_64_V3,
-        "x86-64-v4" => X86_64_V2 | X86_64_V3 | X86_64_V4 | AVX512_VNNI,
-        "aarch64+dotprod" => ARM_DOTPROD,
-        "aarch64+i8mm" => ARM_DOTPROD | ARM_I8MM,
-        "rv64gcv" => RISCV_V,
-        _ => 0,
+pub fn required_features(machine: &CpuMachine) -> u64 {
+    let least = if machine.isa == Isa::X86_64 { X86_64_V2 } else { 0 };
+    machine.extensions.iter().fold(least, |bits, extension| bits | bits_of(*extension))
+}
+
+/// Returns the bits of an extension; none on microcontrollers, whose programs know the core.
+fn bits_of(extension: Extension) -> u64 {
+    match extension {
+        Extension::Avx2 => X86_64_V3,
+        Extension::Avx512 => X86_64_V4 | AVX512_VNNI,
+        Extension::DotProd => ARM_DOTPROD,
+        Extension::I8mm => ARM_I8MM,
+        Extension::V => RISCV_V,
+        Extension::Thumb2 | Extension::Armv8M | Extension::Dsp | Extension::Mve | Extension::Fpu => 0,
     }
 }
 

@@ -6,7 +6,7 @@ mod support;
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
 use modelc::lower::{Lowered, Options};
-use modelc::machine::Machine;
+use modelc::machine::CpuMachine;
 use modelc::{pipeline, target};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ fn inputs(lowered: &Lowered, method: usize) -> Vec<Vec<u8>> {
 }
 
 /// Returns all outputs of two calls of every method.
-fn answers(lowered: &Lowered, machine: &Machine, options: JitOptions) -> Result<Vec<Vec<Vec<u8>>>, String> {
+fn answers(lowered: &Lowered, machine: &CpuMachine, options: JitOptions) -> Result<Vec<Vec<Vec<u8>>>, String> {
     let jit = Jit::with_options(&lowered.program, machine, options).map_err(|error| error.to_string())?;
     let mut instance = jit.instance().map_err(|error| error.to_string())?;
     let mut all = Vec::new();
@@ -54,7 +54,7 @@ fn answers(lowered: &Lowered, machine: &Machine, options: JitOptions) -> Result<
 }
 
 /// Returns `true` if a model was compiled and run; an error if the runs differ.
-fn check(model: &Path, machine: &'static Machine) -> Result<bool, String> {
+fn check(model: &Path, machine: &'static CpuMachine) -> Result<bool, String> {
     let bytes = std::fs::read(model).map_err(|error| error.to_string())?;
     let Ok(module) = pipeline::read(Arc::new(bytes), "model", &modelc::frontend::LoadOptions::default()) else { return Ok(false) };
     let options = Options::new(machine);

@@ -5,7 +5,7 @@ mod support;
 use modelc::diagnostic::{Diagnostics, Kind};
 use modelc::jit::Jit;
 use modelc::lower::Options;
-use modelc::machine::Machine;
+use modelc::machine::CpuMachine;
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl From<Diagnostics> for Failure {
     }
 }
 
-fn check(model: &Path, machine: &'static Machine, tolerance: f64) -> Result<Report, Failure> {
+fn check(model: &Path, machine: &'static CpuMachine, tolerance: f64) -> Result<Report, Failure> {
     let mut module = support::load(model)?;
     passes::run_all(&mut module);
     let options = Options::new(machine);
@@ -202,7 +202,7 @@ fn single_operators_match_in_the_jit() {
     assert!(failures.is_empty(), "{} fail:\n{}", failures.len(), failures.join("\n"));
 }
 
-fn failure(model: &Path, machine: &'static Machine) -> Option<String> {
+fn failure(model: &Path, machine: &'static CpuMachine) -> Option<String> {
     let name = support::stem(model);
     match check(model, machine, FLOAT_TOLERANCE) {
         Ok(_) => None,

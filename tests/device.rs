@@ -10,7 +10,7 @@ use modelc::jit::{Jit, JitOptions};
 use modelc::kernel::Kernel;
 use modelc::kernel::cost::instructions;
 use modelc::lower::Lowered;
-use modelc::machine::{GPUS, Machine};
+use modelc::machine::{GPUS, GpuMachine};
 use modelc::program::{Call, DeviceStep, calls};
 use modelc::{parallel, target};
 use std::path::{Path, PathBuf};
@@ -27,12 +27,12 @@ const FLOAT_TOLERANCE: f64 = 1e-5;
 /// A larger program with short calls, whose sizes are run-time extents.
 const OF_ANY_SIZE: &str = "llama_tiny_dyn_8da4w.vulkan";
 
-fn lowered(module: &Module, gpu: &'static Machine) -> Lowered {
+fn lowered(module: &Module, gpu: &'static GpuMachine) -> Lowered {
     residents::lowered(module, gpu, false)
 }
 
 /// Runs all recorded calls of a model with a device. Returns the largest difference.
-fn check(path: &Path, gpu: &'static Machine, needs_device: bool) -> Result<f64, String> {
+fn check(path: &Path, gpu: &'static GpuMachine, needs_device: bool) -> Result<f64, String> {
     let mut module = support::load(path).map_err(|error| error.to_string())?;
     modelc::passes::run_all(&mut module);
     let lowered = residents::lowered(&module, gpu, needs_device);
@@ -197,7 +197,7 @@ fn every_size_runs_as_many_workgroups_as_it_needs() {
 }
 
 /// Runs all recorded calls of a model on a Vulkan device. Returns the largest difference.
-fn on_device(path: &Path, gpu: &'static Machine) -> Result<f64, String> {
+fn on_device(path: &Path, gpu: &'static GpuMachine) -> Result<f64, String> {
     let mut module = support::load(path).map_err(|error| error.to_string())?;
     modelc::passes::run_all(&mut module);
     if support::marked::is_marked(path) {
@@ -217,7 +217,7 @@ fn on_device(path: &Path, gpu: &'static Machine) -> Result<f64, String> {
 }
 
 /// Returns the programs for a Vulkan device, the slowest first, each with its profile.
-fn on_devices() -> Vec<(PathBuf, &'static Machine)> {
+fn on_devices() -> Vec<(PathBuf, &'static GpuMachine)> {
     let mut programs: Vec<_> = all_programs().into_iter().map(|path| (path, &GPUS[0])).collect();
     programs.extend(support::marked::models());
     programs.retain(|(path, _)| harness::is_wanted(&support::stem(path)));

@@ -9,7 +9,7 @@ use modelc::ir::random::Random;
 use modelc::ir::{Extent, Module, Scalar, Tensor};
 use modelc::jit::{Instance, Jit};
 use modelc::lower::{Lowered, Options};
-use modelc::machine::Machine;
+use modelc::machine::CpuMachine;
 use modelc::{pipeline, target};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ fn load(path: &PathBuf, options: &LoadOptions) -> Result<Module, modelc::diagnos
     frontend::load(Arc::new(bytes), "program.pte", options)
 }
 
-fn lowered(module: &Module, machine: &'static Machine) -> Lowered {
+fn lowered(module: &Module, machine: &'static CpuMachine) -> Lowered {
     let options = Options::new(machine);
     pipeline::lower(module, "program", options).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -10,6 +10,8 @@
 //!
 //! The output for a text that does not parse or verify is the error. `MODELC_BLESS=1` rewrites the expected outputs.
 
+mod support;
+
 use modelc::ir::text::{Constants, parse_module, parse_tensor, print_module, print_tensor};
 use modelc::ir::{Module, Tensor, interpret::Interpreter, verify};
 use modelc::lower::Options;
@@ -112,7 +114,8 @@ fn apply(module: &mut Module, name: &str) {
 
 /// Lowers the module for a machine; each kernel stands once, below the schedule of its first call.
 fn kernels(module: &Module, level: &str) -> String {
-    let machine = machine(level).or_else(|| GPUS.iter().find(|gpu| gpu.level == level)).unwrap_or_else(|| panic!("no machine {level:?}"));
+    let of_gpu = || GPUS.iter().find(|gpu| gpu.level == level).map(support::as_cpu);
+    let machine = machine(level).or_else(of_gpu).unwrap_or_else(|| panic!("no machine {level:?}"));
     let lowered = match pipeline::lower(module, "module", Options::new(machine)) {
         Ok(lowered) => lowered,
         Err(errors) => return format!("; error: {errors}\n"),

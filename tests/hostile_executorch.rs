@@ -7,7 +7,7 @@ use modelc::frontend::{self, LoadOptions};
 use modelc::ir::Module;
 use modelc::ir::random::Random;
 use modelc::lower::Options;
-use modelc::machine::{GPUS, MACHINES, Unit};
+use modelc::machine::{GPUS, MACHINES};
 use modelc::pipeline;
 use modelc_damage::FlatBuffer;
 use std::path::{Path, PathBuf};
@@ -217,9 +217,9 @@ fn damaged_graphs_that_load_become_programs_of_a_device() {
             let Ok(lowered) = pipeline::lower(&module, "damaged", Options { gpu: Some(gpu), ..Options::new(&MACHINES[0]) }) else {
                 continue;
             };
-            if let (Some(device), Unit::Gpu(limits)) = (&lowered.program.device, &gpu.unit) {
+            if let Some(device) = &lowered.program.device {
                 for kernel in &device.kernels {
-                    modelc::codegen::spirv::module(kernel, limits).unwrap_or_else(|error| panic!("{what}: {error}"));
+                    modelc::codegen::spirv::module(kernel, &gpu.limits).unwrap_or_else(|error| panic!("{what}: {error}"));
                 }
                 made += 1;
             }

@@ -144,7 +144,7 @@ fn outputs(program: &Program, inputs: &[Tensor]) -> Result<Vec<Vec<Vec<u8>>>, St
 
 /// Checks that changed kernels are valid, are read back from their text, and compute the same. Returns `false` if nothing can be compared: a
 /// driver sets extents, and random numbers may be invalid shift counts.
-fn check_changes(name: &str, module: &Module, inputs: &[Tensor], machine: &'static modelc::machine::Machine) -> bool {
+fn check_changes(name: &str, module: &Module, inputs: &[Tensor], machine: &'static modelc::machine::CpuMachine) -> bool {
     let Ok(lowered) = pipeline::lower(module, name, lower::Options::new(machine)) else { return false };
     let mut program = lowered.program;
     let kernels = std::mem::take(&mut program.kernels);

@@ -15,29 +15,29 @@ use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{ElementType, FunctionBuilder, Module, Op, ScalarOp, Tensor, TensorType, Type};
 use modelc::kernel::verify::verify;
 use modelc::lower::{self};
-use modelc::machine::{Isa, MACHINES, MICROCONTROLLERS, Machine};
+use modelc::machine::{CpuMachine, Isa, MACHINES, MICROCONTROLLERS};
 use modelc::program::Program;
 use modelc::{passes, pipeline};
 use std::collections::BTreeMap;
 use support::program::Memory;
 
 /// Returns the machines of each object: each machine alone, and all levels of an instruction set together.
-fn objects() -> Vec<Vec<&'static Machine>> {
-    let mut objects: Vec<Vec<&Machine>> = MACHINES.iter().chain(MICROCONTROLLERS).map(|machine| vec![machine]).collect();
+fn objects() -> Vec<Vec<&'static CpuMachine>> {
+    let mut objects: Vec<Vec<&CpuMachine>> = MACHINES.iter().chain(MICROCONTROLLERS).map(|machine| vec![machine]).collect();
     for isa in [Isa::X86_64, Isa::Aarch64] {
-        objects.push(MACHINES.iter().filter(|machine| machine.isa() == Some(isa)).collect());
+        objects.push(MACHINES.iter().filter(|machine| machine.isa == isa).collect());
     }
     objects
 }
 
 /// Formats the levels of an object.
-fn names(machines: &[&Machine]) -> String {
+fn names(machines: &[&CpuMachine]) -> String {
     machines.iter().map(|machine| machine.level).collect::<Vec<_>>().join(",")
 }
 
 /// Lowers a module for the levels of an object, and compares each with the tensor interpreter. `Ok(Err(…))` is the reason why it has no
 /// lowering.
-fn check(module: &Module, inputs: &[Tensor], machines: &[&'static Machine]) -> Result<Result<(), String>, String> {
+fn check(module: &Module, inputs: &[Tensor], machines: &[&'static CpuMachine]) -> Result<Result<(), String>, String> {
     let options = lower::Options::new(machines[0]);
     let lowered = match pipeline::lower_levels(module, "module", options, &machines[1..]) {
         Ok(lowered) => lowered,

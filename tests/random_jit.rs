@@ -11,7 +11,7 @@ use modelc::ir::{ElementType, Module, Tensor};
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
 use modelc::lower::{self, Goal, Lowered, PlanSource, Threads};
-use modelc::machine::Machine;
+use modelc::machine::CpuMachine;
 use modelc::program::calls_in_streams;
 use modelc::{passes, pipeline, target};
 use support::harness;
@@ -51,7 +51,7 @@ fn compiled(module: &Module, inputs: &[Tensor], options: lower::Options) -> Resu
     Ok(Some(results.concat()))
 }
 
-fn called(lowered: &Lowered, inputs: &[Tensor], machine: &'static Machine, options: JitOptions) -> Result<Vec<Vec<Tensor>>, String> {
+fn called(lowered: &Lowered, inputs: &[Tensor], machine: &'static CpuMachine, options: JitOptions) -> Result<Vec<Vec<Tensor>>, String> {
     let jit = Jit::with_options(&lowered.program, machine, options).map_err(|e| e.to_string())?;
     let mut instance = jit.instance().map_err(|e| e.to_string())?;
     let mut results = Vec::new();
@@ -62,8 +62,8 @@ fn called(lowered: &Lowered, inputs: &[Tensor], machine: &'static Machine, optio
 }
 
 /// Returns the machine of a seed: the host's level for half of the seeds, and every other level that the host supports in turn.
-fn machine_of(seed: u64, host: &'static Machine) -> &'static Machine {
-    let others: Vec<&'static Machine> = target::host_machines().into_iter().filter(|machine| machine.level != host.level).collect();
+fn machine_of(seed: u64, host: &'static CpuMachine) -> &'static CpuMachine {
+    let others: Vec<&'static CpuMachine> = target::host_machines().into_iter().filter(|machine| machine.level != host.level).collect();
     match others.len() as u64 {
         0 => host,
         _ if seed.is_multiple_of(2) => host,
@@ -79,13 +79,13 @@ fn interpreted(module: &Module, inputs: &[Tensor]) -> Vec<Tensor> {
 }
 
 /// Returns an error for a difference of one seed, and `false` if the module cannot be compared.
-fn check(seed: u64, options: &Options, machine: &'static Machine) -> Result<bool, String> {
+fn check(seed: u64, options: &Options, machine: &'static CpuMachine) -> Result<bool, String> {
     let (module, inputs) = module(seed, options);
     compare_module(seed, module, &inputs, machine)
 }
 
 /// Returns an error for a difference of a module, and `false` if the module cannot be compared.
-fn compare_module(seed: u64, mut module: Module, inputs: &[Tensor], machine: &'static Machine) -> Result<bool, String> {
+fn compare_module(seed: u64, mut module: Module, inputs: &[Tensor], machine: &'static CpuMachine) -> Result<bool, String> {
     passes::run_all(&mut module);
     let explain = |error: String| format!("seed {seed} on {}: {error}\n{}", machine.level, print_module(&module, Constants::Whole));
     // Every fourth module is compiled for small code; a quarter is planned for little memory, and a quarter without merges.

@@ -11,7 +11,7 @@ use modelc::codegen::spirv::{groups, module};
 use modelc::frontend::GpuOperators;
 use modelc::kernel::interpret::interpret_grid;
 use modelc::kernel::{ConvertOp, Inst, Kernel, Lane};
-use modelc::machine::{GPUS, Gpu, MACHINES, Machine, Unit};
+use modelc::machine::{GPUS, GpuMachine, MACHINES};
 use modelc::program::DeviceKernel;
 use modelc::{lower, passes, pipeline};
 use rspirv::binary::Disassemble;
@@ -35,14 +35,6 @@ fn main() -> ExitCode {
     ])
 }
 
-/// Returns the limits of a profile.
-fn limits(machine: &Machine) -> &Gpu {
-    match &machine.unit {
-        Unit::Gpu(gpu) => gpu,
-        Unit::Cpu(_) => panic!("{} is no GPU", machine.level),
-    }
-}
-
 fn wanted_cases() -> Vec<Case> {
     cases().into_iter().filter(|case| harness::is_wanted(&case.kernel.name)).collect()
 }
@@ -50,7 +42,7 @@ fn wanted_cases() -> Vec<Case> {
 fn modules_are_read_back() {
     for case in wanted_cases() {
         for machine in GPUS {
-            let words = module(&alone(&case.kernel), limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
+            let words = module(&alone(&case.kernel), &machine.limits).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
             let read = rspirv::dr::load_words(&words).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
             assert!(read.functions.len() == 1 && read.entry_points.len() == 1, "{}", case.kernel);
         }
@@ -58,7 +50,7 @@ fn modules_are_read_back() {
 }
 
 /// Checks a module with the validator.
-fn validate(words: &[u32], machine: &Machine, kernel: &Kernel) {
+fn validate(words: &[u32], machine: &GpuMachine, kernel: &Kernel) {
     let target = if machine.level.starts_with("vulkan1.3") { "vulkan1.3" } else { "vulkan1.1" };
     let mut command = Command::new("spirv-val");
     command.args(["--target-env", target, "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -75,7 +67,7 @@ fn modules_are_valid() {
     for case in wanted_cases() {
         let mut known = HashSet::new();
         for machine in GPUS {
-            let words = module(&alone(&case.kernel), limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
+            let words = module(&alone(&case.kernel), &machine.limits).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
             if known.insert(words.clone()) {
                 validate(&words, machine, &case.kernel);
             }
@@ -91,7 +83,7 @@ fn kernels_of_models() -> Vec<Kernel> {
     for path in paths {
         let Ok(mut module) = support::load(&path) else { continue };
         passes::run_all(&mut module);
-        let Ok(lowered) = pipeline::lower(&module, &support::stem(&path), lower::Options::new(&GPUS[0])) else { continue };
+        let Ok(lowered) = pipeline::lower(&module, &support::stem(&path), lower::Options::new(support::as_cpu(&GPUS[0]))) else { continue };
         known.extend(lowered.program.kernels.iter().filter_map(as_grid));
     }
     let mut kernels: Vec<Kernel> = known.into_iter().collect();
@@ -104,7 +96,7 @@ fn modules_of_models_are_valid() {
     let (mut valid, mut refused) = (0, Vec::new());
     for (kernel, machine) in kernels_of_models().iter().zip(GPUS.iter().cycle()) {
         let case = Case::new(kernel, &mut random);
-        match module(&alone(&case.kernel), limits(machine)) {
+        match module(&alone(&case.kernel), &machine.limits) {
             Ok(words) => {
                 validate(&words, machine, &case.kernel);
                 valid += 1;
@@ -133,7 +125,7 @@ fn modules_of_programs_are_valid() {
             let options = lower::Options { gpu: Some(machine), ..lower::Options::new(&MACHINES[0]) };
             let lowered = pipeline::lower(&loaded, &support::stem(path), options).unwrap_or_else(|error| panic!("{error}"));
             for on_device in lowered.program.device.iter().flat_map(|device| &device.kernels) {
-                let words = module(on_device, limits(machine));
+                let words = module(on_device, &machine.limits);
                 let kernel = &on_device.kernel;
                 let words = words.unwrap_or_else(|error| panic!("{}: {error}\n{kernel}", path.display()));
                 if known.insert(words.clone()) {
@@ -172,7 +164,7 @@ fn equal(lane: Lane, infinity: Option<u16>, a: &[u8], b: &[u8]) -> bool {
 }
 
 /// Compares the results of a device with the interpreter's.
-fn compare(case: &Case, machine: &Machine, device: &Device, words: &[u32]) -> Result<(), String> {
+fn compare(case: &Case, machine: &GpuMachine, device: &Device, words: &[u32]) -> Result<(), String> {
     let mut wanted = case.buffers.clone();
     interpret_grid(&case.kernel, &mut wanted, 1).map_err(|error| format!("{error}\n{}", case.kernel))?;
     let mut found = case.buffers.clone();
@@ -197,8 +189,8 @@ fn devices_leave_what_the_interpreter_leaves() {
     let (mut count, mut wrong) = (0, Vec::new());
     for case in &wanted_cases() {
         let mut known = HashSet::new();
-        for machine in GPUS.iter().filter(|machine| device.has(limits(machine))) {
-            let words = module(&alone(&case.kernel), limits(machine)).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
+        for machine in GPUS.iter().filter(|machine| device.has(&machine.limits)) {
+            let words = module(&alone(&case.kernel), &machine.limits).unwrap_or_else(|error| panic!("{error}\n{}", case.kernel));
             if !known.insert(words.clone()) {
                 continue;
             }
@@ -215,11 +207,11 @@ fn devices_run_kernels_of_models() {
     let device = Device::find().expect("there is a device");
     let mut random = grids::Random(5);
     let (mut count, mut wrong) = (0, Vec::new());
-    let machines = || GPUS.iter().filter(|machine| device.has(limits(machine))).cycle();
+    let machines = || GPUS.iter().filter(|machine| device.has(&machine.limits)).cycle();
     // Every third kernel only, because a software device compiles slowly.
     for (kernel, machine) in kernels_of_models().iter().step_by(3).zip(machines()) {
         let case = Case::new(kernel, &mut random);
-        let Ok(words) = module(&alone(&case.kernel), limits(machine)) else { continue };
+        let Ok(words) = module(&alone(&case.kernel), &machine.limits) else { continue };
         // Random numbers may be invalid indices.
         if interpret_grid(&case.kernel, &mut case.buffers.clone(), 1).is_err() {
             continue;

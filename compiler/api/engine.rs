@@ -9,7 +9,7 @@ use crate::interface::Footprint;
 use crate::ir::Tensor;
 use crate::jit::{Instance, Jit, JitOptions, Symbol};
 use crate::lower::{self, Lowered, Threads};
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use crate::program::{Method, Port, Program};
 use crate::{pipeline, target};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ pub struct Engine {
     /// The lowered program with its plans.
     pub lowered: Lowered,
     /// The machine that the code is for.
-    pub machine: &'static Machine,
+    pub machine: &'static CpuMachine,
     /// Memory that the model needs.
     pub footprint: Footprint,
     /// Addresses of its functions.
@@ -36,15 +36,15 @@ pub struct Engine {
 ///
 /// # Errors
 /// A diagnostic if a level does not exist, or if this computer is not supported.
-pub fn machine(settings: &Settings) -> Result<&'static Machine, Diagnostic> {
+pub fn machine(settings: &Settings) -> Result<&'static CpuMachine, Diagnostic> {
     let Some(names) = &settings.cpu else { return target::host_machine() };
     let machines = target::levels(target::in_process()?, Some(names))?;
-    let runs = |machine: &&&Machine| target::required_features(machine) & !target::host_features() == 0;
+    let runs = |machine: &&&CpuMachine| target::required_features(machine) & !target::host_features() == 0;
     Ok(machines.iter().find(runs).unwrap_or(&machines[0]))
 }
 
 /// Lowers a model for a machine. Memory is planned for the threads of the settings; if they have none, for `threads`.
-fn lowered(model: &Loaded, settings: &Settings, machine: &'static Machine, threads: u32) -> Result<Lowered, Diagnostics> {
+fn lowered(model: &Loaded, settings: &Settings, machine: &'static CpuMachine, threads: u32) -> Result<Lowered, Diagnostics> {
     let threads = Threads::new(if settings.threads == 0 { threads } else { settings.threads });
     let gpu = &settings.gpu;
     let options = gpu.lowering(target::in_process()?, lower::Options { threads, ..settings.lower_options(machine)? })?;
@@ -58,7 +58,7 @@ fn lowered(model: &Loaded, settings: &Settings, machine: &'static Machine, threa
 ///
 /// # Errors
 /// The errors of [`Engine::new`].
-pub fn report(model: &Loaded, settings: &Settings, machine: &'static Machine, threads: u32) -> Result<serde_json::Value, Diagnostics> {
+pub fn report(model: &Loaded, settings: &Settings, machine: &'static CpuMachine, threads: u32) -> Result<serde_json::Value, Diagnostics> {
     let lowered = lowered(model, settings, machine, threads)?;
     let options = ObjectOptions { gpu: settings.gpu.options(), ..ObjectOptions::new("net", target::in_process()?, machine) };
     Ok(compile::object_files(&lowered, &model.module, &compile::model_info(&*model.bytes, &model.path), &options)?.report)

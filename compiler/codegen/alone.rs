@@ -10,7 +10,7 @@ use super::select::back_end;
 use super::vulkan::{self, FORMAT, GpuOptions, LoaderChoice, Own, RUNTIME_NAME, Runtime, SURVEY};
 use crate::diagnostic::Diagnostics;
 use crate::interface::Interface;
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use crate::program::Program;
 use crate::target::Target;
 
@@ -18,7 +18,7 @@ use crate::target::Target;
 ///
 /// # Errors
 /// A diagnostic if no back end generates code for the target.
-pub fn runtime(machine: &Machine, target: &Target, loader: LoaderChoice) -> Result<CompiledModel, Diagnostics> {
+pub fn runtime(machine: &CpuMachine, target: &Target, loader: LoaderChoice) -> Result<CompiledModel, Diagnostics> {
     alone(machine, target, loader, |_| None)
 }
 
@@ -26,12 +26,12 @@ pub fn runtime(machine: &Machine, target: &Target, loader: LoaderChoice) -> Resu
 ///
 /// # Errors
 /// A diagnostic if no back end generates code for the target.
-pub fn survey(machine: &Machine, target: &Target) -> Result<CompiledModel, Diagnostics> {
+pub fn survey(machine: &CpuMachine, target: &Target) -> Result<CompiledModel, Diagnostics> {
     alone(machine, target, LoaderChoice::System, |runtime| Some((SURVEY, vulkan::survey(runtime))))
 }
 
 fn alone(
-    machine: &Machine,
+    machine: &CpuMachine,
     target: &Target,
     loader: LoaderChoice,
     more: impl Fn(&Runtime) -> Option<(&'static str, Function)>,

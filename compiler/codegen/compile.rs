@@ -418,7 +418,7 @@ mod tests {
     use crate::diagnostic::codes;
     use crate::interface::Layout;
     use crate::kernel::{KernelBuilder, Lane, Type};
-    use crate::machine::Machine;
+    use crate::machine::{CpuMachine, Machine};
     use crate::program::{Division, Method, Origin, Ranges, Step};
     use crate::target::{level, target};
 
@@ -481,7 +481,7 @@ mod tests {
     fn kernels_are_narrowed_where_registers_are() {
         let target = target("riscv64-none-elf").unwrap();
         let wide = level(target, None).unwrap();
-        let narrow = Machine { index_bits: 32, ..wide.clone() };
+        let narrow = CpuMachine { capabilities: Machine { index_bits: 32, ..wide.capabilities.clone() }, ..wide.clone() };
         let mut program = program();
         let mut b = KernelBuilder::new("a");
         let ones = b.buffer("ones", BufferKind::Output, Lane::I8, 8, 1);
@@ -490,7 +490,7 @@ mod tests {
             b.store(ones, i, 0, one);
         });
         program.kernels[0] = b.finish();
-        let compile = |machine: &Machine| {
+        let compile = |machine: &CpuMachine| {
             let back_end = Cranelift::new(machine, &target.triple()).unwrap();
             compile_kernels(&[Level { machine, program: &program }], &[Box::new(back_end)]).map_err(|error| error.to_string())
         };

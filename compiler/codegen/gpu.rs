@@ -8,7 +8,6 @@ use super::section::Section;
 use super::vulkan::{FORMAT, GpuOptions, Loader, Modules, Own, RUNTIME_NAME, Runtime, RuntimePlace, Wishes, tables};
 use super::{BackEnd, CodegenError, spirv};
 use crate::interface::ABI;
-use crate::machine::Unit;
 use crate::parallel;
 use crate::program::{Device, Program};
 
@@ -108,10 +107,7 @@ fn modules(device: &Device, options: &GpuOptions) -> Result<Modules, CodegenErro
     if let Some(modules) = &options.modules {
         return Ok(Modules::clone(modules));
     }
-    let Unit::Gpu(gpu) = device.machine.unit else {
-        return Err(CodegenError::Bug(format!("{} is no device", device.machine.level)));
-    };
-    let compiled = parallel::map(&device.kernels, |kernel| spirv::module(kernel, &gpu));
+    let compiled = parallel::map(&device.kernels, |kernel| spirv::module(kernel, &device.machine.limits));
     let words = compiled.into_iter().collect::<Result<_, _>>()?;
     let groups = device.kernels.iter().map(|known| known.kernel.grid.as_ref().map_or([1; 3], spirv::groups)).collect();
     Ok(Modules { words, groups })

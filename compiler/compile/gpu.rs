@@ -4,7 +4,7 @@ use crate::codegen::vulkan::{GpuOptions, LoaderChoice, RuntimePlace};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::ir::Module;
 use crate::lower::{self, Lowered};
-use crate::machine::{GPUS, Machine};
+use crate::machine::{GPUS, GpuMachine};
 use crate::program::HostReason;
 use crate::target::{Platform, Target};
 use serde::{Deserialize, Serialize};
@@ -53,7 +53,7 @@ impl GpuSettings {
     ///
     /// # Errors
     /// A usage diagnostic if there is no such profile, or if the target has no operating system that could load a library.
-    pub fn machine(&self, target: &Target) -> Result<Option<&'static Machine>, Diagnostic> {
+    pub fn machine(&self, target: &Target) -> Result<Option<&'static GpuMachine>, Diagnostic> {
         let name = self.profile.as_deref().unwrap_or(GPUS[0].level);
         let machine = GPUS.iter().find(|machine| machine.level == name);
         let machine = machine.ok_or_else(|| {

@@ -4,7 +4,7 @@ use super::gpu::GpuMode;
 use super::settings::Settings;
 use crate::diagnostic::{Diagnostic, codes, did_you_mean};
 use crate::lower::{Area, Areas, Rank};
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 
 /// The form of an area, in messages.
 const FORM: &str = "NAME=SIZE, NAME=SIZE:fast or NAME=SIZE:slow";
@@ -16,7 +16,7 @@ impl Settings {
     ///
     /// # Errors
     /// A usage diagnostic if the areas are malformed, or if another option excludes them.
-    pub(super) fn areas(&self, machine: &Machine) -> Result<Areas, Diagnostic> {
+    pub(super) fn areas(&self, machine: &CpuMachine) -> Result<Areas, Diagnostic> {
         let Some(text) = &self.memory else {
             return match &self.copy_weights {
                 Some(area) => Err(usage(format!("--copy-weights {area} needs --memory")).help("`--memory` lists the areas")),
@@ -38,7 +38,7 @@ impl Settings {
 }
 
 /// Parses a list of areas.
-fn list(text: &str, machine: &Machine) -> Result<Vec<Area>, Diagnostic> {
+fn list(text: &str, machine: &CpuMachine) -> Result<Vec<Area>, Diagnostic> {
     let mut areas: Vec<Area> = vec![];
     let mut sum = 0u64;
     for one in text.split(',') {

@@ -8,7 +8,7 @@ use crate::frontend::{Bound, GpuOperators, LoadOptions, PortName, Reference};
 use crate::input;
 use crate::ir::{Data, Module};
 use crate::lower::{self, Goal, PlanSource, Threads};
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use crate::plan::Effort;
 use crate::target::{self, Target};
 use serde::{Deserialize, Serialize};
@@ -329,7 +329,7 @@ impl Settings {
     ///
     /// # Errors
     /// A usage diagnostic if there is no such target or level.
-    pub fn machines(&self) -> Result<(&'static Target, Vec<&'static Machine>), Diagnostic> {
+    pub fn machines(&self) -> Result<(&'static Target, Vec<&'static CpuMachine>), Diagnostic> {
         let target = match &self.target {
             Some(spelling) => target::target(spelling)?,
             None => target::host()?,
@@ -377,7 +377,7 @@ impl Settings {
     ///
     /// # Errors
     /// A usage diagnostic if memory areas are malformed, or if another option excludes them.
-    pub fn lower_options(&self, machine: &'static Machine) -> Result<lower::Options, Diagnostic> {
+    pub fn lower_options(&self, machine: &'static CpuMachine) -> Result<lower::Options, Diagnostic> {
         let areas = self.areas(machine)?;
         let plan = if self.keep_plan { PlanSource::Program } else { PlanSource::Own };
         let effort = if self.search_longer { Effort::Max } else { Effort::Normal };

@@ -2,7 +2,7 @@
 
 use crate::codegen::vulkan::GpuOptions;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::machine::{Isa, Machine};
+use crate::machine::{CpuMachine, Extension, Isa};
 use crate::target::Target;
 use object::elf;
 
@@ -81,7 +81,7 @@ impl RiscvAbi {
     /// Returns the default ABI of compilers for a target.
     pub fn of(target: &Target) -> Self {
         match target.isa {
-            Isa::Riscv32 if target.default_machine().fma => Self::Ilp32f,
+            Isa::Riscv32 if target.default_machine().has(Extension::Fpu) => Self::Ilp32f,
             Isa::Riscv32 => Self::Ilp32,
             _ => Self::default(),
         }
@@ -129,7 +129,7 @@ pub struct ObjectOptions {
     /// The target.
     pub target: &'static Target,
     /// The preferred CPU level.
-    pub machine: &'static Machine,
+    pub machine: &'static CpuMachine,
     /// `true` to call `on_kernel` around every kernel.
     pub profile_hooks: bool,
     /// Section of the weights, instead of `.rodata.net_weights`.
@@ -148,7 +148,7 @@ pub struct ObjectOptions {
 
 impl ObjectOptions {
     /// Makes the default options for a name and a target.
-    pub fn new(name: impl Into<String>, target: &'static Target, machine: &'static Machine) -> Self {
+    pub fn new(name: impl Into<String>, target: &'static Target, machine: &'static CpuMachine) -> Self {
         Self {
             name: name.into(),
             target,

@@ -8,7 +8,7 @@ use super::writer::Writer;
 use crate::codegen::alone::runtime;
 use crate::codegen::vulkan::{LoaderChoice, RUNTIME_NAME};
 use crate::diagnostic::Diagnostics;
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use crate::program::Program;
 use crate::target::Target;
 
@@ -16,7 +16,7 @@ use crate::target::Target;
 ///
 /// # Errors
 /// Diagnostics if there is no code for the target, or if the object cannot be written.
-pub fn runtime_object(target: &'static Target, machine: &'static Machine, options: &ObjectOptions) -> Result<Image, Diagnostics> {
+pub fn runtime_object(target: &'static Target, machine: &'static CpuMachine, options: &ObjectOptions) -> Result<Image, Diagnostics> {
     let compiled = runtime(machine, target, options.gpu.loader)?;
     let (object, _) = Writer::new(&compiled, options).write(&Program::default(), None, None)?;
     Ok(object)
@@ -34,7 +34,7 @@ pub fn runtime_header() -> String {
 }
 
 /// Returns the options of a runtime object.
-pub fn runtime_options(target: &'static Target, machine: &'static Machine, loader: LoaderChoice) -> ObjectOptions {
+pub fn runtime_options(target: &'static Target, machine: &'static CpuMachine, loader: LoaderChoice) -> ObjectOptions {
     let mut options = ObjectOptions::new(RUNTIME_NAME, target, machine);
     options.gpu.loader = loader;
     options

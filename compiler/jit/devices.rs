@@ -6,7 +6,7 @@ use crate::codegen::vulkan::functions::{FUNCTIONS, Vk};
 use crate::codegen::vulkan::{Modules, Own, SURVEY, SURVEYED, Wishes, survey_row, tables};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::device;
-use crate::machine::{GPUS, Machine};
+use crate::machine::{GPUS, GpuMachine};
 use crate::program::{Device, Program};
 use crate::target;
 use std::ffi::CStr;
@@ -72,7 +72,7 @@ pub fn devices() -> Result<Found, Diagnostics> {
 }
 
 /// Runs the survey for a profile.
-fn rows(gpu: &'static Machine, (survey, close): (*const u8, *const u8)) -> Result<Rows, Diagnostic> {
+fn rows(gpu: &'static GpuMachine, (survey, close): (*const u8, *const u8)) -> Result<Rows, Diagnostic> {
     let device = Device::idle(gpu);
     let table =
         tables(&device, &Modules::default(), &|_| None, Wishes { takes_cpus: true, measures: false }).map_err(|error| failed(&error))?;

@@ -5,7 +5,7 @@ use super::{Instance, Jit};
 use crate::diagnostic::Diagnostics;
 use crate::ir::{ElementType, PortNotes};
 use crate::kernel::{BufferKind, DotOp, Inst, Kernel, KernelBuilder, Lane, Statement, Type, Value};
-use crate::machine::{DotProduct, Machine};
+use crate::machine::{CpuMachine, DotProduct};
 use crate::program::{Address, Call, Division, Method, Origin, Port, Program, Step};
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ const TIME: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// Diagnostics if this computer cannot run code for the machine.
-pub fn measure(machine: &Machine) -> Result<Peaks, Diagnostics> {
+pub fn measure(machine: &CpuMachine) -> Result<Peaks, Diagnostics> {
     let lanes = machine.lanes(4);
     let (operation, products) = match machine.dot {
         DotProduct::Signed8 if machine.byte_squares => (DotOp::SignedSquares, 8),
@@ -126,7 +126,7 @@ fn chains(name: &str, ty: Type, factor: Type, step: impl Fn(&mut KernelBuilder, 
     b.finish()
 }
 
-fn float_kernel(machine: &Machine, lanes: u16) -> Kernel {
+fn float_kernel(machine: &CpuMachine, lanes: u16) -> Kernel {
     let ty = Type::vector(Lane::F32, lanes);
     // The inputs are zeros, so numbers neither grow nor become subnormal. The running value is a factor, because the instruction overwrites a
     // factor.
@@ -144,7 +144,7 @@ fn dot_kernel(operation: DotOp, lanes: u16) -> Kernel {
     chains("peak_dot", Type::vector(Lane::I32, lanes), factor, |b, sum, factor| b.dot(operation, sum, factor, factor))
 }
 
-fn copy_kernel(machine: &Machine, elements: u64) -> Kernel {
+fn copy_kernel(machine: &CpuMachine, elements: u64) -> Kernel {
     let lanes = machine.lanes(4);
     let mut b = KernelBuilder::new("peak_copy");
     let x = b.buffer("x", BufferKind::Input, Lane::I32, elements, 4);
@@ -159,7 +159,7 @@ fn copy_kernel(machine: &Machine, elements: u64) -> Kernel {
     b.finish()
 }
 
-fn read_kernel(machine: &Machine, elements: u64) -> Kernel {
+fn read_kernel(machine: &CpuMachine, elements: u64) -> Kernel {
     let lanes = machine.lanes(4);
     let mut b = KernelBuilder::new("peak_read");
     let x = b.buffer("x", BufferKind::Input, Lane::I32, elements, 4);

@@ -7,7 +7,7 @@ use crate::codegen::clif::{Optimise, code, isa_for};
 use crate::codegen::compile::CompiledModel;
 use crate::codegen::{Code, RelocationTarget};
 use crate::diagnostic::Diagnostic;
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use crate::program::Program;
 use crate::target::Target;
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
@@ -25,7 +25,7 @@ fn reserved_bytes(compiled: &CompiledModel) -> usize {
 pub(super) fn placed(
     program: &Program,
     host: &Target,
-    machine: &Machine,
+    machine: &CpuMachine,
     customs: &[(String, CustomOperator)],
     compiled: &CompiledModel,
 ) -> Result<(JITModule, Vec<FuncId>), Diagnostic> {

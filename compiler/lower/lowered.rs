@@ -1,6 +1,6 @@
 //! A lowered module, with the data for reports.
 
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use crate::plan::Plan;
 use crate::program::{HostReason, Level, Program};
 use std::ops::Range;
@@ -9,11 +9,11 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct Lowered {
     /// The machine that the program is for.
-    pub machine: &'static Machine,
+    pub machine: &'static CpuMachine,
     /// The program.
     pub program: Program,
     /// The programs for the other machines of an object.
-    pub others: Vec<(&'static Machine, Program)>,
+    pub others: Vec<(&'static CpuMachine, Program)>,
     /// The plan of each method.
     pub plans: Vec<Plan>,
     /// The bytes of scratch memory that are live after each kernel call, for each method.

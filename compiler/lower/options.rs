@@ -1,7 +1,7 @@
 //! Options of lowering.
 
 use super::areas::Areas;
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, GpuMachine};
 use crate::plan::Effort;
 use crate::schedule::{Goal, Threads};
 
@@ -9,7 +9,7 @@ use crate::schedule::{Goal, Threads};
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The machine that schedules are chosen for.
-    pub machine: &'static Machine,
+    pub machine: &'static CpuMachine,
     /// Search effort of the planner.
     pub effort: Effort,
     /// The memory plan that is used.
@@ -19,7 +19,7 @@ pub struct Options {
     /// The threads that kernels are divided for.
     pub threads: Threads,
     /// The GPU that computes the operators marked for one, if any.
-    pub gpu: Option<&'static Machine>,
+    pub gpu: Option<&'static GpuMachine>,
     /// `true` if the program always runs with the device. Variables that only the device uses then live there, and the device's calls have no host code.
     pub needs_device: bool,
     /// The memory areas of the application. Without any, all memory is one arena without a limit.
@@ -28,7 +28,7 @@ pub struct Options {
 
 impl Options {
     /// Returns the default options for a machine: fast code, one thread, no GPU, and our own plan with a normal search.
-    pub fn new(machine: &'static Machine) -> Self {
+    pub fn new(machine: &'static CpuMachine) -> Self {
         Self {
             machine,
             effort: Effort::Normal,

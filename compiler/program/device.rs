@@ -8,14 +8,14 @@ use super::address::Address;
 use super::call::Origin;
 use super::storage::Variable;
 use crate::kernel::{Kernel, Lane, Type};
-use crate::machine::Machine;
+use crate::machine::GpuMachine;
 use std::fmt;
 
 /// The part of a program that a GPU runs. All CPU levels share it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
     /// The device profile.
-    pub machine: &'static Machine,
+    pub machine: &'static GpuMachine,
     /// Distinct kernels, each with a grid and with all indices narrowed.
     pub kernels: Vec<DeviceKernel>,
     /// Constants that dispatches read.
@@ -81,7 +81,7 @@ impl Device {
     }
 
     /// Makes a device without work, except for the status word.
-    pub fn idle(machine: &'static Machine) -> Self {
+    pub fn idle(machine: &'static GpuMachine) -> Self {
         let (kernels, constants, regions, host_calls) = (vec![], vec![], vec![], vec![]);
         Self {
             machine,

@@ -6,7 +6,7 @@ use super::unsupported::Unsupported;
 use crate::fuse::Group;
 use crate::ir::{Constant, Data, ElementType, Extent, Function, Inst, Module, Operation, Value};
 use crate::kernel::mathematics::Arithmetic;
-use crate::machine::Machine;
+use crate::machine::{Isa, MACHINES, Machine};
 use crate::schedule::contraction::operands::packing::PackedWeights;
 use crate::schedule::contraction::operands::strips::COMMON;
 use crate::schedule::contraction::operands::weights::Weights;
@@ -25,6 +25,8 @@ pub struct Context<'a> {
     pub group: &'a Group,
     /// Machine that runs the code.
     pub machine: &'a Machine,
+    /// Instruction set of the CPUs of the object.
+    pub isa: Isa,
     /// Slices of a block, if the group is computed slice by slice: see [`super::outer`].
     pub block: Option<u64>,
     /// Machines whose code reads the same packed weights, including this one.
@@ -44,7 +46,7 @@ pub struct Context<'a> {
 
 /// Returns the instructions that mathematical functions may use on a machine. They exclude operations that a device may round in its own way.
 pub fn arithmetic(machine: &Machine) -> Arithmetic {
-    Arithmetic { fused: machine.fma && machine.rounds_floats(), scales: machine.scales_floats }
+    Arithmetic { fused: machine.fma && machine.rounds_floats, scales: machine.scales_floats }
 }
 
 /// The threads that kernels are split for.
@@ -78,6 +80,12 @@ pub enum Goal {
 }
 
 impl<'a> Context<'a> {
+    /// Returns all CPU levels of the object's instruction set. Choices by them do not depend on the levels of the object.
+    pub fn levels_of_isa(&self) -> impl Iterator<Item = &'static Machine> {
+        let isa = self.isa;
+        MACHINES.iter().filter(move |machine| machine.isa == isa).map(|machine| &machine.capabilities)
+    }
+
     /// Tests whether parts of kernels have memory of their own.
     pub fn is_for_threads(&self) -> bool {
         self.threads.count > 1

@@ -1,6 +1,6 @@
 //! The description of a target.
 
-use crate::machine::{Isa, Machine, machine};
+use crate::machine::{CpuMachine, Isa, machine};
 use target_lexicon::Triple;
 
 /// Object file formats that can be written.
@@ -89,7 +89,7 @@ impl Target {
     }
 
     /// Returns the machines of the CPU levels, the default first.
-    pub fn machines(&self) -> impl Iterator<Item = &'static Machine> {
+    pub fn machines(&self) -> impl Iterator<Item = &'static CpuMachine> {
         self.levels.iter().filter_map(|level| machine(level))
     }
 
@@ -97,7 +97,7 @@ impl Target {
     ///
     /// # Panics
     /// Never; a test looks up the levels of every target.
-    pub fn default_machine(&self) -> &'static Machine {
+    pub fn default_machine(&self) -> &'static CpuMachine {
         self.machines().next().expect("each target has a level")
     }
 }

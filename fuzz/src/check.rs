@@ -7,7 +7,7 @@ use modelc::ir::interpret::Interpreter;
 use modelc::ir::text::{Constants, parse_module, print_module};
 use modelc::ir::{Module, Operation, Tensor, verify};
 use modelc::lower::Options;
-use modelc::machine::{MACHINES, Machine};
+use modelc::machine::{CpuMachine, MACHINES};
 use modelc::{kernel, passes, pipeline, target};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub fn lower(bytes: &[u8]) {
     }
 }
 
-fn kernels(bytes: &[u8], machine: &'static Machine) -> Result<(), Diagnostics> {
+fn kernels(bytes: &[u8], machine: &'static CpuMachine) -> Result<(), Diagnostics> {
     let module = pipeline::read(Arc::new(bytes.to_vec()), "fuzzed", &options())?;
     let lowered = pipeline::lower(&module, "fuzzed", Options::new(machine))?;
     for kernel in &lowered.program.kernels {

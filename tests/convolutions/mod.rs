@@ -9,7 +9,7 @@ use modelc::ir::WindowGeometry;
 use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, ScalarOp, Tensor, TensorType, Type};
 use modelc::ir::{NanRule, RequantizeRule, Scalar, SourceData, Value};
 use modelc::lower;
-use modelc::machine::{GPUS, Isa, MACHINES, Machine, Unit, machine};
+use modelc::machine::{CpuMachine, GPUS, Isa, MACHINES, machine};
 use modelc::program::{Program, Step, calls};
 use modelc::{passes, pipeline};
 
@@ -134,7 +134,7 @@ fn sparse_weights_of_pixels_are_multiplied_without_zeros() {
             let lowered = pipeline::lower_levels(&module, "module", options, &machines[1..]).expect("a convolution has a schedule");
             for level in lowered.levels() {
                 let Step::Call(call) = &level.program.methods[0].steps[0] else { panic!("a call") };
-                let may = matches!(level.machine.unit, Unit::Cpu(Isa::X86_64 | Isa::Aarch64));
+                let may = matches!(level.machine.isa, Isa::X86_64 | Isa::Aarch64);
                 assert_eq!(call.origin.schedule.contains("without zeros"), is_whole && may, "{what}: {}", call.origin.schedule);
             }
         }
@@ -421,7 +421,7 @@ fn moved_weights_of_a_single_pixel_match_on_every_machine() {
 
 /// Lowers for all levels of an instruction set in one program. Tells for each level if one of its kernels contains a text.
 fn of_levels(module: &Module, isa: Isa, text: &str) -> Vec<(&'static str, bool)> {
-    let levels: Vec<&Machine> = MACHINES.iter().filter(|machine| machine.isa() == Some(isa)).collect();
+    let levels: Vec<&CpuMachine> = MACHINES.iter().filter(|machine| machine.isa == isa).collect();
     let lowered = pipeline::lower_levels(module, "module", lower::Options::new(levels[0]), &levels[1..]).expect("a schedule");
     let has = |program: &Program| program.kernels.iter().any(|kernel| kernel.to_string().contains(text));
     lowered.levels().iter().map(|level| (level.machine.level, has(level.program))).collect()

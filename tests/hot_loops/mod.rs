@@ -126,7 +126,7 @@ fn instructions(work: Work, element: ElementType, level: &str) -> String {
     let options = lower::Options::new(machine);
     let lowered = pipeline::lower(&module(work, element), "module", options);
     let lowered = lowered.unwrap_or_else(|error| panic!("{work:?} of {element} on {level}: {error}"));
-    let name = if machine.isa() == Some(Isa::Aarch64) { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
+    let name = if machine.isa == Isa::Aarch64 { "aarch64-unknown-linux-gnu" } else { "x86_64-unknown-linux-gnu" };
     let target = target(name).expect("a target");
     listing(&lowered.levels()[0], target, Listing::Machine).expect("instructions")
 }

@@ -8,7 +8,7 @@ use modelc::frontend::GpuOperators;
 use modelc::ir::text::parse_module;
 use modelc::ir::{ElementType, Module, Tensor};
 use modelc::lower::{Lowered, Options};
-use modelc::machine::{GPUS, MACHINES, Machine};
+use modelc::machine::{GPUS, GpuMachine, MACHINES};
 use modelc::pipeline;
 use modelc::program::{Address, DeviceRegion, Variable, calls};
 
@@ -25,7 +25,7 @@ pub const TESTS: &[Test] = &[
 ];
 
 /// Lowers a module with its GPU part, for a device that is required or optional.
-pub fn lowered(module: &Module, gpu: &'static Machine, needs_device: bool) -> Lowered {
+pub fn lowered(module: &Module, gpu: &'static GpuMachine, needs_device: bool) -> Lowered {
     let options = Options { gpu: Some(gpu), needs_device, ..Options::new(&MACHINES[0]) };
     pipeline::lower(module, "model", options).unwrap_or_else(|error| panic!("{error}"))
 }

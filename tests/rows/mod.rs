@@ -6,11 +6,11 @@ use modelc::ir::interpret::Interpreter;
 use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Module, ScalarOp, Tensor, TensorType, Type};
 use modelc::ir::{Extent, Order, Reduction, Scalar, Summation, WindowGeometry};
 use modelc::lower;
-use modelc::machine::{MACHINES, Machine};
+use modelc::machine::{CpuMachine, MACHINES};
 use modelc::pipeline;
 
 /// Returns the bytes of each output of a program.
-fn outputs(module: &Module, input: &Tensor, machine: &'static Machine) -> Vec<Vec<u8>> {
+fn outputs(module: &Module, input: &Tensor, machine: &'static CpuMachine) -> Vec<Vec<u8>> {
     let lowered = pipeline::lower(module, "module", lower::Options::new(machine)).expect("rows have a schedule");
     Memory::new(&lowered.program).call(&lowered.program.methods[0], std::slice::from_ref(input)).expect("a program that runs")
 }

@@ -1,6 +1,6 @@
 //! Models without GPU marks whose operators are all assigned to the device.
 
-use modelc::machine::{GPUS, Machine};
+use modelc::machine::{GPUS, GpuMachine};
 use std::path::{Path, PathBuf};
 
 /// Models with all operators on the device: floats, quantized inputs of float models, integer models, run-time extents. Each has the number of
@@ -17,7 +17,7 @@ const MARKED: [(&str, usize); 8] = [
     ("support-mobilenet_v1_0.25_224_1_default_1", 2),
 ];
 
-fn profile(path: &Path) -> Option<&'static Machine> {
+fn profile(path: &Path) -> Option<&'static GpuMachine> {
     let stem = super::stem(path);
     MARKED.iter().find(|(name, _)| *name == stem).map(|(_, number)| &GPUS[*number])
 }
@@ -28,7 +28,7 @@ pub fn is_marked(path: &Path) -> bool {
 }
 
 /// Returns the models that are present, each with its profile.
-pub fn models() -> Vec<(PathBuf, &'static Machine)> {
+pub fn models() -> Vec<(PathBuf, &'static GpuMachine)> {
     let models = [super::models("tflite", "tflite"), super::models("executorch", "pte")].concat();
     models.into_iter().filter_map(|path| profile(&path).map(|machine| (path, machine))).collect()
 }

@@ -16,10 +16,15 @@ use modelc::frontend::given::Sample;
 use modelc::frontend::{self, LoadOptions};
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::{Method, Module, Tensor};
-use modelc::machine::Machine;
+use modelc::machine::{CpuMachine, GpuMachine, MACHINES};
 use modelc::npz::{self, Archive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Makes a CPU with the capabilities of a GPU, for kernels as they are before they get grids.
+pub fn as_cpu(gpu: &GpuMachine) -> &'static CpuMachine {
+    Box::leak(Box::new(CpuMachine { capabilities: gpu.capabilities.clone(), ..MACHINES[0].clone() }))
+}
 
 /// Returns a folder of recorded models: below `MODELC_CORPUS`, or `../shared/models` beside the project. Tests that need one declare it; see
 /// [`harness`].
@@ -87,7 +92,7 @@ const OTHER_KERNELS: &[(&str, f64)] = &[("mediapipe-selfie_segmentation", 2.5e-4
 const NOT_FUSED: &[(&str, f64)] = &[("vit_small_d8.xnnpack", 1e-2)];
 
 /// Returns the [`tolerance`] for a CPU level.
-pub fn tolerance_on(level: &Machine, model: &Path, usual: f64) -> f64 {
+pub fn tolerance_on(level: &CpuMachine, model: &Path, usual: f64) -> f64 {
     let usual = tolerance(model, usual);
     let stem = stem(model);
     NOT_FUSED.iter().find(|(name, _)| !level.fma && *name == stem).map_or(usual, |&(_, tolerance)| tolerance)

@@ -8,7 +8,7 @@ use crate::codegen::CodegenError;
 use crate::codegen::fold::{Narrowed, narrowed_sums, subtracted_masks};
 use crate::codegen::own::{self, Address, Base, Block};
 use crate::kernel::{BufferKind, Kernel, Lane, Type, Value};
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use regalloc2::{PReg, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -37,7 +37,7 @@ pub(super) struct Neon {
 
 impl Neon {
     /// Analyzes a kernel for a machine.
-    pub fn new(kernel: &Kernel, machine: &Machine) -> Self {
+    pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
         Self {
             dot_product: machine.byte_fours,
             matrix: machine.byte_squares,

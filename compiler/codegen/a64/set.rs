@@ -7,7 +7,7 @@ use super::inst::{Inst, Op};
 use super::registers::{GENERAL, SAVED, SAVED_VECTORS, SP, VECTOR, VOLATILE};
 use super::rows::Feature;
 use crate::codegen::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, Extension};
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 
 /// The condition of a jump.
@@ -34,8 +34,8 @@ pub(super) struct Arm64 {
 
 impl Arm64 {
     /// Makes the instruction set of a machine.
-    pub fn new(machine: &Machine) -> Self {
-        Self { dot_product: machine.byte_fours, matrix: machine.byte_squares }
+    pub fn new(machine: &CpuMachine) -> Self {
+        Self { dot_product: machine.has(Extension::DotProd), matrix: machine.has(Extension::I8mm) }
     }
 
     fn has(&self, feature: Feature) -> bool {

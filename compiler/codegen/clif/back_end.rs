@@ -8,13 +8,13 @@ use crate::codegen::driver::language::{Function, KernelConvention};
 use crate::codegen::{Code, CodegenError, cpu, riscv64};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
-use crate::machine::{Isa, Machine, Unit};
+use crate::machine::{CpuMachine, Isa};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use target_lexicon::Triple;
 
 /// Cranelift as the back end of a machine on a target.
 pub struct Cranelift<'a> {
-    machine: &'a Machine,
+    machine: &'a CpuMachine,
     kernels: OwnedTargetIsa,
     drivers: OwnedTargetIsa,
     /// Functions of the driver that are already compiled.
@@ -26,7 +26,7 @@ impl<'a> Cranelift<'a> {
     ///
     /// # Errors
     /// The errors of [`isa_for`].
-    pub fn new(machine: &'a Machine, triple: &Triple) -> Result<Self, CodegenError> {
+    pub fn new(machine: &'a CpuMachine, triple: &Triple) -> Result<Self, CodegenError> {
         let [kernels, drivers] = [Optimise::Kernel, Optimise::Driver].map(|optimise| isa_for(triple, machine, optimise));
         Ok(Self { machine, kernels: kernels?, drivers: drivers?, known: Known::default() })
     }
@@ -57,10 +57,10 @@ impl BackEnd for Cranelift<'_> {
     }
 
     fn guard(&self, body: u32) -> Option<Code> {
-        (self.machine.unit == Unit::Cpu(Isa::Riscv64)).then(|| riscv64::keep_fs1(body))
+        (self.machine.isa == Isa::Riscv64).then(|| riscv64::keep_fs1(body))
     }
 
     fn features(&self) -> Option<Code> {
-        (self.machine.unit == Unit::Cpu(Isa::X86_64)).then(cpu::x86_64)
+        (self.machine.isa == Isa::X86_64).then(cpu::x86_64)
     }
 }

@@ -5,7 +5,7 @@ use super::lower::lower;
 use crate::codegen::{Code, CodegenError, riscv64};
 use crate::kernel::Kernel;
 use crate::kernel::verify::verify;
-use crate::machine::{Isa, Machine};
+use crate::machine::{CpuMachine, Isa};
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{Function, Opcode};
@@ -19,11 +19,11 @@ use cranelift_codegen::isa::TargetIsa;
 /// # Errors
 /// [`CodegenError::Kernel`] if the kernel breaks a rule of its language. [`CodegenError::Bug`] if it would need an external symbol.
 /// [`CodegenError::Unsupported`] if the machine cannot do an instruction.
-pub fn compile_kernel(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<Code, CodegenError> {
+pub fn compile_kernel(kernel: &Kernel, isa: &dyn TargetIsa, machine: &CpuMachine) -> Result<Code, CodegenError> {
     let bug = |what: String| CodegenError::Bug(format!("kernel {}: {what}", kernel.name));
     verify(kernel)?;
     let function = lower(kernel, isa, machine)?;
-    let rounds = machine.isa() == Some(Isa::Riscv64) && uses(&function, Opcode::SqmulRoundSat);
+    let rounds = machine.isa == Isa::Riscv64 && uses(&function, Opcode::SqmulRoundSat);
     let mut code = code::compile(function, isa).map_err(|error| bug(error.to_string()))?;
     if rounds {
         code = riscv64::round_half_up(code);
@@ -43,7 +43,7 @@ fn uses(function: &Function, opcode: Opcode) -> bool {
 ///
 /// # Errors
 /// The errors of [`compile_kernel`].
-pub fn listing(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<String, CodegenError> {
+pub fn listing(kernel: &Kernel, isa: &dyn TargetIsa, machine: &CpuMachine) -> Result<String, CodegenError> {
     let mut context = Context::for_function(lower(kernel, isa, machine)?);
     context.set_disasm(true);
     let compiled = context

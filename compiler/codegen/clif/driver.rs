@@ -349,7 +349,7 @@ mod tests {
     use crate::codegen::clif::{Optimise, isa_for};
     use crate::codegen::driver::language::function;
     use crate::codegen::{Relocation, RelocationTarget};
-    use crate::machine::{Isa, MACHINES, Unit};
+    use crate::machine::{Isa, MACHINES};
 
     /// Makes a function that calls others with its parameter.
     fn calling(callees: &[Callee]) -> Function {
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn functions_that_call_others_in_the_same_way_have_the_same_code() {
-        let machine = MACHINES.iter().find(|machine| machine.unit == Unit::Cpu(Isa::X86_64)).unwrap();
+        let machine = MACHINES.iter().find(|machine| machine.isa == Isa::X86_64).unwrap();
         let isa = isa_for(&"x86_64-unknown-linux-gnu".parse().unwrap(), machine, Optimise::Driver).unwrap();
         let known = Known::default();
         let kernel = |number| Callee::Kernel(number, KernelConvention::SystemV);

@@ -1,7 +1,7 @@
 //! Settings of Cranelift for a target and a CPU level.
 
 use crate::codegen::CodegenError;
-use crate::machine::{DotProduct, Isa, Machine, Unit};
+use crate::machine::{CpuMachine, Extension, Isa};
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use target_lexicon::{Architecture, OperatingSystem, Triple};
@@ -23,12 +23,12 @@ pub enum Optimise {
 ///
 /// # Errors
 /// [`CodegenError::Unsupported`] if the triple has another instruction set than the machine, or Cranelift does not support it.
-pub fn isa_for(triple: &Triple, machine: &Machine, optimise: Optimise) -> Result<OwnedTargetIsa, CodegenError> {
-    let matches = match machine.unit {
-        Unit::Cpu(Isa::X86_64) => triple.architecture == Architecture::X86_64,
-        Unit::Cpu(Isa::Aarch64) => matches!(triple.architecture, Architecture::Aarch64(_)),
-        Unit::Cpu(Isa::Riscv64) => matches!(triple.architecture, Architecture::Riscv64(_)),
-        Unit::Cpu(Isa::Thumb | Isa::Riscv32) | Unit::Gpu(_) => false,
+pub fn isa_for(triple: &Triple, machine: &CpuMachine, optimise: Optimise) -> Result<OwnedTargetIsa, CodegenError> {
+    let matches = match machine.isa {
+        Isa::X86_64 => triple.architecture == Architecture::X86_64,
+        Isa::Aarch64 => matches!(triple.architecture, Architecture::Aarch64(_)),
+        Isa::Riscv64 => matches!(triple.architecture, Architecture::Riscv64(_)),
+        Isa::Thumb | Isa::Riscv32 => false,
     };
     if !matches {
         return Err(CodegenError::Unsupported(format!("CPU level {} for target {triple}", machine.level)));
@@ -77,21 +77,21 @@ const RISCV64: &[&str] = &["has_m", "has_a", "has_f", "has_d", "has_zicsr", "has
 const RISCV64_V: &[&str] = &["has_v", "zvl128b"];
 
 /// Returns the instruction-set extensions of a CPU level, in Cranelift's names.
-fn instruction_set_flags(machine: &Machine) -> Vec<&'static str> {
-    match machine.unit {
-        Unit::Cpu(Isa::X86_64) => {
+fn instruction_set_flags(machine: &CpuMachine) -> Vec<&'static str> {
+    match machine.isa {
+        Isa::X86_64 => {
             let mut flags = X86_V2.to_vec();
-            if machine.fma {
+            if machine.has(Extension::Avx2) {
                 flags.extend(X86_V3);
             }
-            if machine.dot == DotProduct::UnsignedSigned8 {
+            if machine.has(Extension::Avx512) {
                 flags.extend(X86_V4);
             }
             flags
         }
-        Unit::Cpu(Isa::Riscv64) if machine.has_vector_registers() => [RISCV64, RISCV64_V].concat(),
-        Unit::Cpu(Isa::Riscv64) => RISCV64.to_vec(),
-        Unit::Cpu(Isa::Aarch64 | Isa::Thumb | Isa::Riscv32) | Unit::Gpu(_) => vec![],
+        Isa::Riscv64 if machine.has(Extension::V) => [RISCV64, RISCV64_V].concat(),
+        Isa::Riscv64 => RISCV64.to_vec(),
+        Isa::Aarch64 | Isa::Thumb | Isa::Riscv32 => vec![],
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn every_machine_has_a_target() {
         for machine in MACHINES {
-            let isa = machine.isa().unwrap();
+            let isa = machine.isa;
             let name = match isa {
                 Isa::X86_64 => "x86_64",
                 Isa::Aarch64 => "aarch64",

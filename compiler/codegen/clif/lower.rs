@@ -8,7 +8,7 @@ use crate::codegen::index;
 use crate::kernel::indices::Indices;
 use crate::kernel::passes::DEAD;
 use crate::kernel::{BufferKind, ConvertOp, Inst, Kernel, Region, Rounding, Type, Value};
-use crate::machine::{DotProduct, Isa, Machine, Unit};
+use crate::machine::{CpuMachine, DotProduct, Isa};
 use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlot, StackSlotData, StackSlotKind, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_entity::EntityRef;
@@ -19,8 +19,8 @@ use std::collections::BTreeMap;
 /// Properties of the machine that the lowering needs.
 #[derive(Clone, Copy)]
 pub(super) struct Features {
-    /// Unit that runs the kernel.
-    pub unit: Unit,
+    /// Instruction set.
+    pub isa: Isa,
     /// Presence of vector registers of 128 bits.
     pub vectors: bool,
     /// Presence of an instruction for fused products.
@@ -30,19 +30,19 @@ pub(super) struct Features {
 }
 
 impl Features {
-    fn of(machine: &Machine) -> Self {
+    fn of(machine: &CpuMachine) -> Self {
         let dot8 = machine.byte_fours.then_some(machine.dot);
-        Self { unit: machine.unit, vectors: machine.has_vector_registers(), fma: machine.fma, dot8 }
+        Self { isa: machine.isa, vectors: machine.has_vector_registers(), fma: machine.fma, dot8 }
     }
 
     /// Tests whether the machine is x86-64.
     pub fn x86(self) -> bool {
-        self.unit == Unit::Cpu(Isa::X86_64)
+        self.isa == Isa::X86_64
     }
 
     /// Tests whether the machine is riscv64 with its V extension.
     pub fn riscv_vectors(self) -> bool {
-        self.unit == Unit::Cpu(Isa::Riscv64) && self.vectors
+        self.isa == Isa::Riscv64 && self.vectors
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Lowering<'a> {
 ///
 /// # Errors
 /// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
-pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &Machine) -> Result<Function, CodegenError> {
+pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &CpuMachine) -> Result<Function, CodegenError> {
     index::check(kernel, Type::INDEX)?;
     // Cranelift drops unused instructions, but keeps every load.
     let kernel = &DEAD.of(kernel);

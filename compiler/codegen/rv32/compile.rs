@@ -7,7 +7,7 @@ use crate::codegen::own::words::{step_pointers, word_kernel};
 use crate::codegen::own::{Emitted, Function, count_uses, sweep};
 use crate::codegen::{Code, CodegenError};
 use crate::kernel::Kernel;
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use regalloc2::RegClass;
 
 /// Compiles a kernel with narrow indices to a function of the C convention: one pointer for each of [`Kernel::pointer_params`], then the integers, a
@@ -15,7 +15,7 @@ use regalloc2::RegClass;
 ///
 /// # Errors
 /// [`CodegenError::Kernel`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
-pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
+pub fn compile_kernel(kernel: &Kernel, machine: &CpuMachine) -> Result<Code, CodegenError> {
     Ok(compile(kernel, machine)?.code)
 }
 
@@ -23,11 +23,11 @@ pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, Codege
 ///
 /// # Errors
 /// As [`compile_kernel`].
-pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenError> {
+pub fn listing(kernel: &Kernel, machine: &CpuMachine) -> Result<String, CodegenError> {
     Ok(text(&compile(kernel, machine)?))
 }
 
-fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
+fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenError> {
     let joined = |function: &mut Function<_>, _: &[u32]| {
         step_pointers::<Riscv>(function);
         let mut uses = count_uses(function);

@@ -7,13 +7,13 @@ use crate::codegen::own::words::{word_driver, word_support};
 use crate::codegen::support::Support;
 use crate::codegen::{Code, CodegenError};
 use crate::kernel::Kernel;
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 
 /// Compiles a function of the driver.
 ///
 /// # Errors
 /// [`CodegenError::Driver`] when the function breaks a rule of its language.
-pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<Code, CodegenError> {
+pub fn compile_driver(function: &driver::Function, machine: &CpuMachine) -> Result<Code, CodegenError> {
     word_driver(function, &Riscv32::new(machine), Riscv::new(&Kernel::default(), machine))
 }
 
@@ -21,6 +21,6 @@ pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the function cannot be compiled.
-pub fn compile_support(what: Support, machine: &Machine) -> Result<Code, CodegenError> {
+pub fn compile_support(what: Support, machine: &CpuMachine) -> Result<Code, CodegenError> {
     word_support(what, &Riscv32::new(machine), Riscv::new(&Kernel::default(), machine))
 }

@@ -3,7 +3,7 @@
 use crate::codegen::own::words::widened;
 use crate::codegen::own::{self, Block};
 use crate::kernel::{Kernel, Value};
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, Extension};
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
@@ -23,7 +23,7 @@ pub(super) struct Riscv {
 
 impl Riscv {
     /// For a kernel on a machine.
-    pub fn new(kernel: &Kernel, machine: &Machine) -> Self {
-        Self { has_floats: machine.fma, zeros: widened(kernel), numbers: FxHashMap::default() }
+    pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
+        Self { has_floats: machine.has(Extension::Fpu), zeros: widened(kernel), numbers: FxHashMap::default() }
     }
 }

@@ -8,7 +8,7 @@ use super::jump::{Condition, jump, reaches};
 use super::registers::{CHANGED, CHANGED_SINGLES, FIRST, GENERAL, RA, SAVED, SAVED_SINGLES, SINGLE};
 use super::rows::Feature;
 use crate::codegen::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, Extension};
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 
 /// The instruction set of one level.
@@ -18,8 +18,8 @@ pub(super) struct Riscv32 {
 
 impl Riscv32 {
     /// Makes the set of a machine.
-    pub fn new(machine: &Machine) -> Self {
-        Self { has_floats: machine.fma }
+    pub fn new(machine: &CpuMachine) -> Self {
+        Self { has_floats: machine.has(Extension::Fpu) }
     }
 }
 

@@ -46,11 +46,11 @@ pub fn lowered(DeviceKernel { kernel, bindings, shares }: &DeviceKernel, gpu: &G
 mod tests {
     use super::*;
     use crate::kernel::text::parse_kernel;
-    use crate::machine::{GPUS, Unit};
+    use crate::machine::GPUS;
 
     /// Returns the error of a kernel for devices of the first profile.
     fn refused(text: &str) -> String {
-        let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
+        let gpu = &GPUS[0].limits;
         let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         module(&DeviceKernel::alone(kernel), gpu).map_or_else(|error| error.to_string(), |words| format!("{} words", words.len()))
     }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn operands_may_share_a_range() {
-        let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
+        let gpu = &GPUS[0].limits;
         let text = "kernel @k(a: input f32[64] align 4, b: input i8[64] align 4, c: output f32[64] align 4, %0: i32) grid 64 workgroup 64 {
           %1: f32 = load a[%0] %2: i8 = load b[%0] %3: i32 = sign_extend %2 %4: f32 = signed_to_float %3
           %5: f32 = add %1, %4 store c[%0], %5
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn decorations_say_what_may_be_loaded_when() {
         use rspirv::spirv::Decoration::{Aliased, Coherent, NonWritable, Restrict};
-        let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
+        let gpu = &GPUS[0].limits;
         // The decorations of the variables of `x` and of `y`, in this order.
         let decorations = |shares: bool, body: &str| {
             let text = format!("kernel @k(x: input f32[64] align 4, y: output f32[64] align 4, %0: i32) grid 64 workgroup 64 {{ {body} }}");
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn lanes_of_a_workgroup_have_its_number_in_common() {
-        let Unit::Gpu(gpu) = &GPUS[0].unit else { panic!("the first profile is no GPU") };
+        let gpu = &GPUS[0].limits;
         let divisions = |by: u32| {
             let text = format!(
                 "kernel @k(y: output i32[64] align 4, %0: i32) grid 128 workgroup 64 {{

@@ -6,14 +6,14 @@ use super::fuse::fuse;
 use super::listing::text;
 use super::lowering::Thumb;
 use super::pairs::pair_words;
-use super::set::{Thumb2, has_dsp};
+use super::set::Thumb2;
 use super::steps::step_by_access;
 use super::sums::keep_sums;
 use crate::codegen::own::words::{step_pointers, word_kernel};
 use crate::codegen::own::{Emitted, Function, count_uses, sweep};
 use crate::codegen::{Code, CodegenError};
 use crate::kernel::Kernel;
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, Extension};
 use regalloc2::RegClass;
 
 /// Compiles a kernel with 32-bit indices to a function of the procedure call standard for Arm (AAPCS). It takes one pointer for each of
@@ -21,7 +21,7 @@ use regalloc2::RegClass;
 ///
 /// # Errors
 /// [`CodegenError::Kernel`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
-pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
+pub fn compile_kernel(kernel: &Kernel, machine: &CpuMachine) -> Result<Code, CodegenError> {
     Ok(compile(kernel, machine)?.code)
 }
 
@@ -29,17 +29,17 @@ pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, Codege
 ///
 /// # Errors
 /// The errors of [`compile_kernel`].
-pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenError> {
+pub fn listing(kernel: &Kernel, machine: &CpuMachine) -> Result<String, CodegenError> {
     Ok(text(&compile(kernel, machine)?))
 }
 
-fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
+fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenError> {
     if is_baseline(machine) {
         return baseline::compile(kernel, machine);
     }
     let state = |kernel: &Kernel| Thumb::new(kernel, machine);
     let joined = |function: &mut Function<_>, uses: &[u32]| {
-        fuse(function, uses, has_dsp(machine));
+        fuse(function, uses, machine.has(Extension::Dsp));
         step_pointers::<Thumb>(function);
         pair_words(function);
         step_by_access(function);

@@ -8,13 +8,13 @@ use crate::codegen::own::words::{word_driver, word_support};
 use crate::codegen::support::Support;
 use crate::codegen::{Code, CodegenError};
 use crate::kernel::Kernel;
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 
 /// Compiles a function of the driver.
 ///
 /// # Errors
 /// [`CodegenError::Driver`] when the function breaks a rule of its language.
-pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<Code, CodegenError> {
+pub fn compile_driver(function: &driver::Function, machine: &CpuMachine) -> Result<Code, CodegenError> {
     if is_baseline(machine) {
         return baseline::compile_driver(function, machine);
     }
@@ -25,7 +25,7 @@ pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the function cannot be compiled.
-pub fn compile_support(what: Support, machine: &Machine) -> Result<Code, CodegenError> {
+pub fn compile_support(what: Support, machine: &CpuMachine) -> Result<Code, CodegenError> {
     if is_baseline(machine) {
         return baseline::compile_support(what, machine);
     }

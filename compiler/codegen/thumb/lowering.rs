@@ -1,10 +1,9 @@
 //! The state of lowering a kernel.
 
-use super::set::has_dsp;
 use crate::codegen::own::words::{factors, vectors, widened};
 use crate::codegen::own::{self, Block};
 use crate::kernel::{Kernel, Value};
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, Extension};
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
@@ -34,13 +33,13 @@ pub(super) struct Thumb {
 
 impl Thumb {
     /// For a kernel on a machine.
-    pub fn new(kernel: &Kernel, machine: &Machine) -> Self {
+    pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
         Self {
-            has_floats: machine.fma,
+            has_floats: machine.has(Extension::Fpu),
             only_aligned: machine.only_aligned,
-            has_halves: has_dsp(machine),
+            has_halves: machine.has(Extension::Dsp),
             factors: factors(kernel),
-            vectors: if machine.byte_sixteens { vectors(kernel) } else { EntitySet::new() },
+            vectors: if machine.has(Extension::Mve) { vectors(kernel) } else { EntitySet::new() },
             zeros: widened(kernel),
             widened: FxHashMap::default(),
             numbers: FxHashMap::default(),

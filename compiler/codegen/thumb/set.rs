@@ -10,7 +10,7 @@ use super::spill::spill;
 use crate::codegen::own::words::vectors;
 use crate::codegen::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use crate::kernel::{Kernel, Lane};
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, Extension};
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 use std::convert::Infallible;
 use std::ops::Range;
@@ -38,11 +38,6 @@ const ON_ZERO: [Reach; 3] = [Reach { bytes: 2, from: 4, to: 130 }, reach(4, 1 <<
 /// Reach of a 32-bit comparison before a conditional B.
 const ON_HIGH_ZERO: [Reach; 2] = [reach(6, 1 << 8, 4), reach(8, 1 << 20, 4)];
 
-/// Tests whether a machine has the DSP extension.
-pub(super) fn has_dsp(machine: &Machine) -> bool {
-    machine.takes_words_apart()
-}
-
 /// Tests whether a kernel has products of vectors or copies vectors.
 fn has_vectors(kernel: &Kernel) -> bool {
     vectors(kernel).iter().next().is_some()
@@ -59,14 +54,15 @@ pub(super) struct Thumb2 {
 
 impl Thumb2 {
     /// Makes the instruction set of a machine.
-    pub fn new(machine: &Machine) -> Self {
-        Self { has_floats: machine.fma, has_dsp: has_dsp(machine), has_vectors: machine.byte_sixteens, vectors: 0..0 }
+    pub fn new(machine: &CpuMachine) -> Self {
+        let [has_floats, has_dsp, has_vectors] = [Extension::Fpu, Extension::Dsp, Extension::Mve].map(|extension| machine.has(extension));
+        Self { has_floats, has_dsp, has_vectors, vectors: 0..0 }
     }
 
     /// Makes the instruction set for a kernel. Where it computes floats, the other half of the registers holds vectors.
-    pub fn of_kernel(kernel: &Kernel, machine: &Machine) -> Self {
+    pub fn of_kernel(kernel: &Kernel, machine: &CpuMachine) -> Self {
         let has_floats = kernel.types.iter().any(|ty| ty.lane == Lane::F32);
-        let vectors = match machine.byte_sixteens && has_vectors(kernel) {
+        let vectors = match machine.has(Extension::Mve) && has_vectors(kernel) {
             true if has_floats => FIRST_SAVED_VECTOR..VECTOR_COUNT,
             true => 0..VECTOR_COUNT,
             false => 0..0,

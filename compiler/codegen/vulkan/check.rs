@@ -202,14 +202,14 @@ fn check_counts(device: &Device, dispatch: &Dispatch) -> Result<(), DeviceFault>
 mod tests {
     use super::super::tests::{device, modules};
     use super::*;
-    use crate::machine::{GPUS, Unit};
+    use crate::machine::GPUS;
     use crate::program::{DeviceRegion, DeviceStep};
 
     /// Returns the error of a device that `change` has changed.
     fn wrong(change: impl FnOnce(&mut Device, &mut Modules)) -> String {
         let (mut device, mut modules) = (device(), modules());
         change(&mut device, &mut modules);
-        let Unit::Gpu(gpu) = GPUS[0].unit else { panic!("a GPU") };
+        let gpu = GPUS[0].limits;
         check(&device, &gpu, &modules).unwrap_err().to_string()
     }
 

@@ -7,7 +7,7 @@ use super::flags::{access, stage};
 use super::modules::Modules;
 use crate::codegen::CodegenError;
 use crate::interface::device::{self as part, Arrays, binding_counts, timestamp_places, timestamps};
-use crate::machine::{Gpu, Unit};
+use crate::machine::Gpu;
 use crate::program::{Bound, Crossing, Device, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
 
 /// Maximum staging memory through which constants reach the device.
@@ -216,14 +216,12 @@ pub fn tables(
     constants: &dyn Fn(usize) -> Option<Placed>,
     wishes: Wishes,
 ) -> Result<Tables, CodegenError> {
-    let Unit::Gpu(gpu) = device.machine.unit else {
-        return Err(CodegenError::Bug(format!("{} is no GPU", device.machine.level)));
-    };
-    check(device, &gpu, modules).map_err(|fault| CodegenError::Bug(fault.to_string()))?;
+    let gpu = &device.machine.limits;
+    check(device, gpu, modules).map_err(|fault| CodegenError::Bug(fault.to_string()))?;
     let layouts = binding_counts(device);
     let arrays = Arrays::new(device);
     let mut table = Table { device, layouts: &layouts, bytes: vec![0; 8 * Head::End as usize] };
-    table.limits(&gpu, wishes, &arrays);
+    table.limits(gpu, wishes, &arrays);
     table.rows(Head::Layouts, layouts.iter().map(|&bindings| vec![bindings as u64]));
     table.kernels(modules);
     let placed = device.constants.iter().map(|constant| {

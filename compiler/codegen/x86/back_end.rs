@@ -7,17 +7,17 @@ use crate::codegen::driver::language::{Function, KernelConvention};
 use crate::codegen::{Code, CodegenError};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 
 /// Back end for kernels with vectors of more than 128 bits on x86-64.
 pub struct Wide<'a> {
-    machine: &'a Machine,
+    machine: &'a CpuMachine,
     driver: Cranelift<'a>,
 }
 
 impl<'a> Wide<'a> {
     /// Makes the back end of a machine with such vectors.
-    pub fn new(machine: &'a Machine, driver: Cranelift<'a>) -> Self {
+    pub fn new(machine: &'a CpuMachine, driver: Cranelift<'a>) -> Self {
         Self { machine, driver }
     }
 }

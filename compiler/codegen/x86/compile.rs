@@ -11,7 +11,7 @@ use crate::codegen::{Code, CodegenError, index};
 use crate::kernel::passes::{DEAD, QUOTIENTS};
 use crate::kernel::verify::verify;
 use crate::kernel::{Kernel, Type};
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use regalloc2::RegClass;
 
 /// Compiles a kernel to a function of the System V calling convention, on every target. It takes one pointer for each of [`Kernel::pointer_params`],
@@ -19,7 +19,7 @@ use regalloc2::RegClass;
 ///
 /// # Errors
 /// [`CodegenError::Kernel`] if the kernel breaks a rule of its language.
-pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, CodegenError> {
+pub fn compile_kernel(kernel: &Kernel, machine: &CpuMachine) -> Result<Code, CodegenError> {
     Ok(compile(kernel, machine)?.code)
 }
 
@@ -27,11 +27,11 @@ pub fn compile_kernel(kernel: &Kernel, machine: &Machine) -> Result<Code, Codege
 ///
 /// # Errors
 /// The errors of [`compile_kernel`].
-pub fn listing(kernel: &Kernel, machine: &Machine) -> Result<String, CodegenError> {
+pub fn listing(kernel: &Kernel, machine: &CpuMachine) -> Result<String, CodegenError> {
     Ok(text(&compile(kernel, machine)?))
 }
 
-fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
+fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenError> {
     verify(kernel)?;
     index::check(kernel, Type::INDEX)?;
     let kernel = &DEAD.after(QUOTIENTS.of(kernel));

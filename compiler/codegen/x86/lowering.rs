@@ -9,7 +9,7 @@ use crate::codegen::CodegenError;
 use crate::codegen::fold::{Narrowed, narrowed_sums, subtracted_masks, widened_loads};
 use crate::codegen::own::{self, Address, Base};
 use crate::kernel::{BufferKind, Inst as KernelInst, Kernel, Lane, Type, Value};
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use regalloc2::{PReg, RegClass, VReg};
 use rustc_hash::FxHashMap;
 
@@ -36,7 +36,7 @@ pub(super) struct Vectors {
 
 impl Vectors {
     /// Analyzes a kernel for a machine.
-    pub fn new(kernel: &Kernel, machine: &Machine) -> Self {
+    pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
         Self {
             width: machine.vector_bytes().into(),
             avx512: machine.vector_bytes() == 64,

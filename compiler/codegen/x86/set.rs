@@ -8,7 +8,7 @@ use super::length::Length;
 use super::registers::{GENERAL, MASK, RAX, RSP, SAVED, VECTOR, VOLATILE};
 use super::rows::{self, Feature, Row};
 use crate::codegen::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, Extension};
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 
 /// Jumps have one encoding: distances of four bytes.
@@ -21,17 +21,22 @@ pub(super) struct X86 {
     vectors: usize,
     /// Bytes of a vector register.
     vector_bytes: u32,
+    has_avx512: bool,
 }
 
 impl X86 {
     /// Makes the instruction set of a machine.
-    pub fn new(machine: &Machine) -> Self {
-        Self { vectors: machine.registers.count().into(), vector_bytes: machine.vector_bytes().into() }
+    pub fn new(machine: &CpuMachine) -> Self {
+        Self {
+            vectors: machine.registers.count().into(),
+            vector_bytes: machine.vector_bytes().into(),
+            has_avx512: machine.has(Extension::Avx512),
+        }
     }
 
     /// Tests whether the level has AVX-512.
     pub fn has_avx512(&self) -> bool {
-        self.vector_bytes == 64
+        self.has_avx512
     }
 
     fn copy(&self, from: PReg, to: PReg, code: &mut Assembler) {

@@ -11,7 +11,7 @@ use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::grid::{self, Stage};
 use crate::kernel::passes::narrow;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Rounding, Statement, Type};
-use crate::machine::{Gpu, Machine, Unit};
+use crate::machine::{Gpu, GpuMachine};
 use crate::program::{
     Address, Blob, Blocks, Bound, Call, DeviceConstant, DeviceKernel, DeviceMemory, Dispatch, Division, HostReason, Origin,
 };
@@ -45,11 +45,10 @@ type Counted = (Stage, Option<Count>);
 type Key = (usize, Vec<(usize, [i64; 2])>, Division, Places);
 
 impl<'a> Dispatches<'a> {
-    /// Makes an empty collection. `None` if the machine is not a GPU.
-    pub fn new(machine: &Machine, mirror: &'a Mirror, constants: &'a [Blob]) -> Option<Self> {
-        let Unit::Gpu(gpu) = machine.unit else { return None };
-        Some(Self {
-            gpu,
+    /// Makes an empty collection.
+    pub fn new(machine: &GpuMachine, mirror: &'a Mirror, constants: &'a [Blob]) -> Self {
+        Self {
+            gpu: machine.limits,
             mirror,
             constants,
             stages: FxHashMap::default(),
@@ -58,7 +57,7 @@ impl<'a> Dispatches<'a> {
             placed: vec![],
             constant_bytes: 0,
             counts: Counts::from(mirror.bytes),
-        })
+        }
     }
 
     /// Drops all kernels, constants and counts, and keeps the known stages. Only calls that are converted again add their kernels and constants.

@@ -4,7 +4,7 @@
 //! device and one CPU in `docs/gpu.md`.
 
 use crate::kernel::{Kernel, Lane};
-use crate::machine::{DotProduct, Gpu, Machine, Unit};
+use crate::machine::{DotProduct, Gpu, Machine};
 use crate::program::{Call, Device, DeviceRegion, Estimate, Method, calls_of_sides};
 
 /// Nanoseconds of a dispatch: its start, and the wait for its writes.
@@ -55,8 +55,7 @@ fn host_rate(machine: &Machine, factor: Factor) -> u64 {
 pub(in crate::lower) fn estimate<'a>(
     device: &Device,
     levels: impl Iterator<Item = (&'a Machine, Vec<&'a Method>, &'a [Kernel])>,
-) -> Option<Estimate> {
-    let Unit::Gpu(gpu) = device.machine.unit else { return None };
+) -> Estimate {
     let mut device_ns = dispatches(device);
     let mut host_ns = Vec::new();
     for (number, (machine, methods, kernels)) in levels.enumerate() {
@@ -66,10 +65,11 @@ pub(in crate::lower) fn estimate<'a>(
         let on_host = |call: &&Call| products(&|factor| host_rate(machine, factor), call).max(call.origin.bytes / COPIED);
         host_ns.push(sum(moved.iter().map(on_host)));
         if number == 0 {
-            device_ns = device_ns.saturating_add(sum(moved.iter().map(|call| products(&|factor| device_rate(&gpu, factor), call))));
+            device_ns = device_ns
+                .saturating_add(sum(moved.iter().map(|call| products(&|factor| device_rate(&device.machine.limits, factor), call))));
         }
     }
-    Some(Estimate { host_ns, device_ns })
+    Estimate { host_ns, device_ns }
 }
 
 fn sum(list: impl Iterator<Item = u64>) -> u64 {

@@ -85,7 +85,7 @@ fn bound(operands: &[Operand], group: &[usize], gpu: &Gpu) -> Option<Bound> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{GPUS, Unit};
+    use crate::machine::GPUS;
 
     const AREA: DeviceMemory = DeviceMemory::Area;
     const CONSTANTS: DeviceMemory = DeviceMemory::Constants;
@@ -98,7 +98,7 @@ mod tests {
     type Found = (Vec<usize>, Vec<(u64, u64)>);
 
     fn joined(operands: &[Operand], bindings: u32) -> Result<Option<Found>, usize> {
-        let Unit::Gpu(gpu) = GPUS[0].unit else { panic!("a GPU") };
+        let gpu = GPUS[0].limits;
         let found = join(operands, &Gpu { bindings, ..gpu })?;
         Ok(found.map(|joined| (joined.bindings, joined.bounds.iter().map(|bound| (bound.offset, bound.bytes)).collect())))
     }

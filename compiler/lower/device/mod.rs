@@ -22,7 +22,7 @@ mod words;
 
 use super::stages::written::LoweredMethod;
 use crate::kernel::Kernel;
-use crate::machine::Machine;
+use crate::machine::GpuMachine;
 use crate::program::{Blob, Device, DeviceRegion, HostCall, HostReason, Method, Residents, Step, Variable};
 use dispatches::Dispatches;
 pub(super) use host::lighten;
@@ -48,7 +48,7 @@ fn hosts(method: &mut LoweredMethod) -> Option<&mut [Method]> {
 /// Parts of a program that its device is made from, without the methods.
 pub(super) struct OfProgram<'a> {
     /// The device's machine.
-    pub machine: &'static Machine,
+    pub machine: &'static GpuMachine,
     /// The kernels of each level, the device's last.
     pub kernels: &'a [Vec<Kernel>],
     /// Constants.
@@ -88,7 +88,7 @@ fn placed(program: OfProgram<'_>, methods: &mut [LoweredMethod], host_calls: &mu
     let list: Vec<&Method> = methods.iter().filter_map(|method| method.levels.last()).collect();
     let mirror = Mirror::new(&list, device_kernels, *variable_bytes);
     let of_levels = (device_kernels.as_slice(), host_kernels.as_slice());
-    let (mut tried, none) = (Dispatches::new(machine, &mirror, constants)?, Bytes::default());
+    let (mut tried, none) = (Dispatches::new(machine, &mirror, constants), Bytes::default());
     let decided: Option<Vec<Decided>> = (methods.iter())
         .map(|method| Some(Cutter::new(both(method, of_levels, &method.marks)?, (&mirror, &none), &mut tried).decide()))
         .collect();

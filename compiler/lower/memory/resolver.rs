@@ -154,7 +154,7 @@ mod tests {
     fn views_and_slices_are_in_the_memory_of_their_operand() {
         let number = Extent::Static;
         with_groups(
-            &[&MACHINES[0]],
+            &[&MACHINES[0].capabilities],
             |b| {
                 let x = input(b, &[3, 8]);
                 let whole = negated(b, x);
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn what_is_joined_lies_in_the_result() {
         with_groups(
-            &[&MACHINES[0]],
+            &[&MACHINES[0].capabilities],
             |b| {
                 let x = input(b, &[2, 4]);
                 let constant = b.literal(TensorType::of(ElementType::F32, &[1, 4]), vec![0; 16]).expect("16 bytes");

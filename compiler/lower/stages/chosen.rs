@@ -6,7 +6,7 @@ use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::Group;
 use crate::lower::search::needs::KnownNeeds;
-use crate::machine::{Alignment, Machine, Unit};
+use crate::machine::{Alignment, Machine};
 use crate::parallel;
 use crate::schedule::outer::Choice;
 use crate::schedule::{Requirements, Unsupported};
@@ -79,7 +79,7 @@ fn of_group<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group, purpo
 fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> Result<Vec<Scheduled<'a>>, Unsupported> {
     let of_machine = |&machine: &&'static Machine| {
         let choice = Choice::new(frame.context(&grouped.function, group, machine))?;
-        let is_on_device = matches!(machine.unit, Unit::Gpu(_));
+        let is_on_device = machine.at_once;
         Ok(Scheduled { needs: choice.requirements(), scratch_ranges: choice.scratch_parts(), is_on_device, choice })
     };
     frame.machines.iter().map(of_machine).collect()
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_trial_finds_what_the_kernels_need() {
         with_groups(
-            &[&MACHINES[0], &MACHINES[1]],
+            &[&MACHINES[0].capabilities, &MACHINES[1].capabilities],
             |b| {
                 let x = input(b, &[4, 4]);
                 let y = negated(b, x);

@@ -44,6 +44,7 @@ impl<'a> Frame<'a> {
             function,
             group,
             machine,
+            isa: self.options.machine.isa,
             block: None,
             levels: self.machines,
             packed: self.packed,

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn every_output_is_a_tensor_of_its_own() {
         with_groups(
-            &[&MACHINES[0]],
+            &[&MACHINES[0].capabilities],
             |b| {
                 let x = input(b, &[4]);
                 let y = negated(b, x);

@@ -443,7 +443,7 @@ mod tests {
 
     #[test]
     fn machines_that_multiply_bytes_or_pairs_read_rows_in_pairs() {
-        let found = |level| crate::machine::machine(level).and_then(Products::on);
+        let found = |level| crate::machine::machine(level).and_then(|machine| Products::on(machine));
         assert_eq!(found("x86-64-v4"), Some(Products::Fours));
         assert_eq!([found("x86-64-v2"), found("x86-64-v3")], [Some(Products::Pairs); 2]);
         assert_eq!([found("aarch64"), found("aarch64+dotprod")], [Some(Products::In16Bits), Some(Products::Fours)]);

@@ -6,7 +6,7 @@
 //! the outermost loop, so that each is filled once for all pixels. Panels that the model holds are the innermost loop, so that the input is
 //! staged once.
 
-use crate::machine::{MACHINES, Machine};
+use crate::machine::Machine;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::joined_rows;
@@ -357,8 +357,7 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     if form != Form::Float || cx.goal == Goal::Size || !are_constant || !is_image || !cx.levels.iter().all(serves) {
         return form;
     }
-    let levels = MACHINES.iter().filter(|machine| machine.unit == cx.machine.unit);
-    let lanes = levels.map(|level| u64::from(level.lanes(4))).max().unwrap_or(0);
+    let lanes = cx.levels_of_isa().map(|level| u64::from(level.lanes(4))).max().unwrap_or(0);
     let outputs = work.outputs.max(NARROWEST).next_power_of_two();
     // A single last element of a segment is possible if there is only one round.
     let is_one_round = matches!(work.weights, Weights::Floats(_)) && work.is_one_phase() && work.window[1] * work.channels <= ONE_ROUND;

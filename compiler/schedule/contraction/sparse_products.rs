@@ -6,7 +6,7 @@
 
 use crate::ir::ElementType;
 use crate::kernel::{Buffer, KernelBuilder, Lane, Type, Value};
-use crate::machine::{MACHINES, Machine};
+use crate::machine::Machine;
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
@@ -55,7 +55,7 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
         let block = machine.has_vector_registers().then(|| Block::best(machine, work, weights)).flatten();
         block.is_some_and(|block| block.instructions(machine, work, weights) < dense(machine))
     };
-    MACHINES.iter().filter(|machine| machine.unit == cx.machine.unit).all(is_faster)
+    cx.levels_of_isa().all(is_faster)
 }
 
 /// Returns the weights as the model holds them: a strip for each output channel.

@@ -19,7 +19,7 @@ impl Quotients {
     /// Returns the way of a machine.
     pub fn of(machine: &Machine) -> Self {
         match machine.requantize {
-            _ if !machine.rounds_floats() => Self::Divided,
+            _ if !machine.rounds_floats => Self::Divided,
             Requantize::Products => Self::Products,
             Requantize::ByRule | Requantize::Fitted => Self::Floats,
         }

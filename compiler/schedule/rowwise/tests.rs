@@ -8,7 +8,7 @@ use crate::ir::{ElementType, ExpressionBuilder, Module, Reduction, ScalarOp, Ten
 use crate::kernel::dependence::apart;
 use crate::kernel::intervals::Assumed;
 use crate::kernel::passes::grid;
-use crate::machine::{GPUS, MACHINES, Machine};
+use crate::machine::{GPUS, Isa, MACHINES, Machine};
 use crate::schedule::context::Context;
 use crate::schedule::contraction::operands::packing::PackedWeights;
 use crate::schedule::interface::Schedule;
@@ -39,6 +39,7 @@ fn check_for(
         function,
         group,
         machine,
+        isa: Isa::X86_64,
         block: None,
         levels,
         packed: &packed,
@@ -134,7 +135,7 @@ fn rows_that_run_at_the_same_time_keep_rows_of_their_own() {
         let x = map(builder, ScalarOp::Exp, &[x]);
         vec![softmax(builder, x)]
     };
-    for (machine, elements, positions) in [(&MACHINES[0], 100, 1), (&GPUS[0], 300, 3)] {
+    for (machine, elements, positions) in [(&MACHINES[0].capabilities, 100, 1), (&GPUS[0].capabilities, 300, 3)] {
         check_for(machine, build, |schedule, _| {
             assert_eq!(schedule.requirements().scratch, [4 * elements]);
             let kernel = schedule.kernels(&[]).expect("floats").remove(0).kernel;

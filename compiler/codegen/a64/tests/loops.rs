@@ -2,7 +2,7 @@
 
 use crate::codegen::a64::listing;
 use crate::kernel::{BinaryOp, BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
-use crate::machine::{Machine, machine};
+use crate::machine::{CpuMachine, machine};
 
 /// Makes a matrix product in the form that schedules write for element operands: sums of `rows` × `vectors`. A step loads each row's operands, then
 /// each vector of weights, and multiplies them.
@@ -94,7 +94,7 @@ fn products_in_squares_stay_in_registers() {
     assert!(hot.len() <= 76, "{} instructions:\n{}", hot.len(), hot.join("\n"));
 }
 
-fn level(name: &str) -> &'static Machine {
+fn level(name: &str) -> &'static CpuMachine {
     machine(name).expect("a level")
 }
 

@@ -8,7 +8,7 @@ use crate::codegen::support::Support;
 use crate::codegen::{CodegenError, Relocation, RelocationKind, RelocationTarget, a64, rv32, thumb, x86};
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::narrow;
-use crate::machine::{Isa, MACHINES, MICROCONTROLLERS, Machine};
+use crate::machine::{CpuMachine, Isa, MACHINES, MICROCONTROLLERS};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
 use std::io::Write;
@@ -18,8 +18,8 @@ use target_lexicon::Triple;
 
 /// Compiles and runs cases on every machine, by our own back ends and by Cranelift.
 pub(super) fn check(cases: &[Case]) {
-    for machine in MACHINES.iter().filter(|m| m.isa() == Some(Isa::Aarch64) || m.isa() == Some(Isa::X86_64) && m.vector_bytes() > 16) {
-        let arm = machine.isa() == Some(Isa::Aarch64);
+    for machine in MACHINES.iter().filter(|m| m.isa == Isa::Aarch64 || m.isa == Isa::X86_64 && m.vector_bytes() > 16) {
+        let arm = machine.isa == Isa::Aarch64;
         let cases: Vec<&Case> = cases.iter().filter(|c| c.is_for(machine) && !(arm && c.long_vectors)).collect();
         let compile = if arm { a64::compile_kernel } else { x86::compile_kernel };
         let codes: Vec<Code> = cases.iter().map(|c| compile(&c.kernel, machine).unwrap()).collect();
@@ -29,7 +29,7 @@ pub(super) fn check(cases: &[Case]) {
             run_emulated(machine, &cases, &codes);
         }
     }
-    for machine in MACHINES.iter().filter(|m| m.isa() != Some(Isa::Aarch64)) {
+    for machine in MACHINES.iter().filter(|m| m.isa != Isa::Aarch64) {
         let only_long = |c: &Case| c.is_of_some();
         let cases: Vec<&Case> = cases.iter().filter(|c| (machine.fma || !c.fma) && !only_long(c)).collect();
         let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
@@ -49,7 +49,7 @@ fn check_words(cases: &[Case]) {
     let levels =
         ["cortex-m4f", "cortex-m4f+strict-align", "cortex-m33+nodsp", "cortex-m3", "cortex-m0plus", "cortex-m23", "rv32imc", "rv32imafc"];
     for machine in MICROCONTROLLERS.iter().filter(|machine| levels.contains(&machine.level)) {
-        let compile = if machine.isa() == Some(Isa::Thumb) { thumb::compile_kernel } else { rv32::compile_kernel };
+        let compile = if machine.isa == Isa::Thumb { thumb::compile_kernel } else { rv32::compile_kernel };
         let only_long = |c: &Case| c.is_of_some();
         let cases = cases.iter().filter(|c| !only_long(c) && !c.reaches_far());
         let (mut runs, mut codes) = (vec![], vec![]);
@@ -69,7 +69,7 @@ fn check_words(cases: &[Case]) {
 }
 
 /// Appends the support functions that code calls, and links it to them.
-fn with_functions(mut code: Code, machine: &Machine) -> Code {
+fn with_functions(mut code: Code, machine: &CpuMachine) -> Code {
     let mut known: Vec<(Support, usize)> = vec![];
     for relocation in std::mem::take(&mut code.relocations) {
         let RelocationTarget::Support(what) = relocation.target else { panic!("{relocation:?}") };
@@ -77,7 +77,7 @@ fn with_functions(mut code: Code, machine: &Machine) -> Code {
         let to = known_at.unwrap_or_else(|| {
             let at = code.bytes.len().next_multiple_of(4);
             code.bytes.resize(at, 0);
-            let compile = if machine.isa() == Some(Isa::Thumb) { thumb::compile_support } else { rv32::compile_support };
+            let compile = if machine.isa == Isa::Thumb { thumb::compile_support } else { rv32::compile_support };
             code.bytes.extend(compile(what, machine).unwrap().bytes);
             known.push((what, at));
             at
@@ -104,8 +104,8 @@ fn link(bytes: &mut [u8], relocation: &Relocation, to: i64) {
 }
 
 /// Returns the Linux triple of a machine.
-pub(super) fn triple(machine: &Machine) -> Triple {
-    let name = match machine.isa().unwrap() {
+pub(super) fn triple(machine: &CpuMachine) -> Triple {
+    let name = match machine.isa {
         Isa::X86_64 => "x86_64-unknown-linux-gnu",
         Isa::Aarch64 => "aarch64-unknown-linux-gnu",
         Isa::Riscv64 => "riscv64gc-unknown-linux-gnu",
@@ -116,7 +116,7 @@ pub(super) fn triple(machine: &Machine) -> Triple {
 }
 
 /// Tests whether this computer can run the code of a machine.
-pub(super) fn on_host(machine: &Machine) -> bool {
+pub(super) fn on_host(machine: &CpuMachine) -> bool {
     #[cfg(target_arch = "x86_64")]
     let runs = match machine.level {
         "x86-64-v2" => is_x86_feature_detected!("sse4.2"),
@@ -135,7 +135,7 @@ pub(super) fn on_host(machine: &Machine) -> bool {
 type Function = extern "C" fn(u64, u64, u64, u64, u64, u64) -> i32;
 
 /// Places code in executable memory, which is never freed.
-pub(super) fn load(machine: &Machine, codes: &[Code]) -> Vec<Function> {
+pub(super) fn load(machine: &CpuMachine, codes: &[Code]) -> Vec<Function> {
     let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
     let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
     let signature = module.make_signature();
@@ -161,7 +161,7 @@ pub(super) fn load(machine: &Machine, codes: &[Code]) -> Vec<Function> {
     functions
 }
 
-fn run_on_host(machine: &Machine, cases: &[&Case], codes: &[Code]) {
+fn run_on_host(machine: &CpuMachine, cases: &[&Case], codes: &[Code]) {
     const GUARD: usize = 64;
     for (case, function) in cases.iter().zip(load(machine, codes)) {
         // Memory is aligned to 16 bytes, with guards on both sides.
@@ -196,7 +196,7 @@ fn bytes_of(memory: &mut [u128]) -> &mut [u8] {
 
 /// Runs cases in one process of the emulator. `runner.c` gives each buffer its own pages, with an inaccessible page right after its last byte. Reads
 /// beyond the end are thus found, too.
-fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
+fn run_emulated(machine: &CpuMachine, cases: &[&Case], codes: &[Code]) {
     for &processor in processors(machine) {
         if let Some(command) = runner(machine, processor) {
             run_with(command, &format!("{} {}", machine.level, processor.unwrap_or_default()), cases, codes);
@@ -205,7 +205,7 @@ fn run_emulated(machine: &Machine, cases: &[&Case], codes: &[Code]) {
 }
 
 /// Lists the emulator's names of processors for a machine's code. Vector registers of riscv64 may be longer than the code expects.
-fn processors(machine: &Machine) -> &'static [Option<&'static str>] {
+fn processors(machine: &CpuMachine) -> &'static [Option<&'static str>] {
     match machine.level {
         "rv64gcv" => &[Some("rv64,v=true,vlen=128"), Some("rv64,v=true,vlen=512")],
         "aarch64" => &[Some("cortex-a53")],
@@ -256,8 +256,8 @@ fn push(input: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Returns the command that runs kernels of a machine: the runner, compiled once, in an emulator. For x86-64 levels that this computer lacks, it is
 /// the program that `MODELC_X86_64_RUNNER` names, which must do what `runner.c` does. `None` if a tool is missing.
-fn runner(machine: &Machine, processor: Option<&str>) -> Option<Command> {
-    let (compiler, emulator) = match machine.isa().unwrap() {
+fn runner(machine: &CpuMachine, processor: Option<&str>) -> Option<Command> {
+    let (compiler, emulator) = match machine.isa {
         Isa::X86_64 => return std::env::var_os("MODELC_X86_64_RUNNER").map(Command::new),
         Isa::Aarch64 => ("aarch64-linux-gnu-gcc", "qemu-aarch64"),
         Isa::Riscv64 => ("riscv64-linux-gnu-gcc", "qemu-riscv64"),
@@ -277,7 +277,7 @@ fn runner(machine: &Machine, processor: Option<&str>) -> Option<Command> {
     if written(&runner) < written(&source) {
         let fresh = runner.with_extension(std::process::id().to_string());
         let mut command = Command::new(compiler);
-        if machine.isa() == Some(Isa::Riscv32) {
+        if machine.isa == Isa::Riscv32 {
             command.args(bare_arguments());
         }
         let status = command.args(["-static", "-O1", "-o"]).arg(&fresh).arg(source).status().ok()?;

@@ -11,7 +11,7 @@ mod structure;
 mod tiles;
 
 use crate::kernel::{BinaryOp, Inst, Kernel, Lane, Rounding};
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 
 /// A kernel with its inputs and its expected outputs.
 struct Case {
@@ -63,7 +63,7 @@ impl Case {
     }
 
     /// Tests whether machines of 32-bit words lack an instruction of the kernel: fused products.
-    fn is_missing(&self, machine: &Machine) -> bool {
+    fn is_missing(&self, machine: &CpuMachine) -> bool {
         let lacks = |lane: Lane| lane == Lane::F64 || lane == Lane::F32 && !machine.fma;
         let is_missing = |inst: &Inst| match inst {
             Inst::Fma { a, rounding, .. } => *rounding == Rounding::TowardZero || lacks(self.kernel.ty(*a).lane),
@@ -79,7 +79,7 @@ impl Case {
     }
 
     /// Tests whether a back end of our own supports the case on a machine.
-    fn is_for(&self, machine: &Machine) -> bool {
+    fn is_for(&self, machine: &CpuMachine) -> bool {
         (machine.byte_squares || !self.multiplies_squares())
             && (machine.masked_lanes > 0 || !self.counts_lanes())
             && (machine.scales_floats || !self.scales(BinaryOp::FloatScale))

@@ -4,7 +4,7 @@
 use super::engines::{load, on_host, triple};
 use crate::codegen::clif::{Optimise, compile_kernel, isa_for, listing};
 use crate::kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
-use crate::machine::{MACHINES, Machine};
+use crate::machine::{CpuMachine, MACHINES};
 use std::time::Instant;
 
 /// Extents of the measured products.
@@ -171,12 +171,12 @@ impl Tile {
     }
 }
 
-fn machine(level: &str) -> &'static Machine {
+fn machine(level: &str) -> &'static CpuMachine {
     MACHINES.iter().find(|m| m.level == level).unwrap()
 }
 
 /// Measures the speed in 10⁹ operations a second, the best of several runs.
-fn speed(tile: Tile, machine: &'static Machine) -> f64 {
+fn speed(tile: Tile, machine: &'static CpuMachine) -> f64 {
     let isa = isa_for(&triple(machine), machine, Optimise::Kernel).unwrap();
     let kernel = tile.kernel();
     let code = compile_kernel(&kernel, &*isa, machine).unwrap();

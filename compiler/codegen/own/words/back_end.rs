@@ -7,29 +7,29 @@ use crate::codegen::support::Support;
 use crate::codegen::{Code, CodegenError};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 
 /// Functions of an instruction set that compile for a machine.
 pub struct Compilers {
     /// Compiles a kernel.
-    pub kernel: fn(&Kernel, &Machine) -> Result<Code, CodegenError>,
+    pub kernel: fn(&Kernel, &CpuMachine) -> Result<Code, CodegenError>,
     /// Lists the instructions of a kernel.
-    pub listing: fn(&Kernel, &Machine) -> Result<String, CodegenError>,
+    pub listing: fn(&Kernel, &CpuMachine) -> Result<String, CodegenError>,
     /// Compiles a function of the driver.
-    pub driver: fn(&Function, &Machine) -> Result<Code, CodegenError>,
+    pub driver: fn(&Function, &CpuMachine) -> Result<Code, CodegenError>,
     /// Compiles a function that kernels call.
-    pub support: fn(Support, &Machine) -> Result<Code, CodegenError>,
+    pub support: fn(Support, &CpuMachine) -> Result<Code, CodegenError>,
 }
 
 /// Back end for a machine with 32-bit words.
 pub struct WordBackEnd<'a> {
-    machine: &'a Machine,
+    machine: &'a CpuMachine,
     compilers: Compilers,
 }
 
 impl<'a> WordBackEnd<'a> {
     /// Makes the back end of a machine, with the functions of its instruction set.
-    pub fn new(machine: &'a Machine, compilers: Compilers) -> Self {
+    pub fn new(machine: &'a CpuMachine, compilers: Compilers) -> Self {
         Self { machine, compilers }
     }
 }

@@ -10,7 +10,7 @@ use crate::codegen::CodegenError;
 use crate::codegen::own::words::{step_pointers, word_kernel};
 use crate::codegen::own::{Emitted, Function, count_uses, sweep};
 use crate::kernel::Kernel;
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 use regalloc2::RegClass;
 
 /// Compiles a kernel with 32-bit indices to a function of the procedure call standard for Arm (AAPCS). It takes one pointer for each of
@@ -18,7 +18,7 @@ use regalloc2::RegClass;
 ///
 /// # Errors
 /// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
-pub fn compile(kernel: &Kernel, machine: &Machine) -> Result<Emitted, CodegenError> {
+pub fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenError> {
     let joined = |function: &mut Function<Inst>, _: &[u32]| {
         step_pointers::<Baseline>(function);
         let mut uses = count_uses(function);

@@ -7,13 +7,13 @@ use crate::codegen::driver::language as driver;
 use crate::codegen::own::words::{word_driver, word_support};
 use crate::codegen::support::Support;
 use crate::codegen::{Code, CodegenError};
-use crate::machine::Machine;
+use crate::machine::CpuMachine;
 
 /// Compiles a function of the driver.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the function breaks a rule of its language.
-pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<Code, CodegenError> {
+pub fn compile_driver(function: &driver::Function, machine: &CpuMachine) -> Result<Code, CodegenError> {
     let level = Level::of(machine);
     word_driver(function, &Thumb1(level), Baseline::without_kernel(level))
 }
@@ -22,7 +22,7 @@ pub fn compile_driver(function: &driver::Function, machine: &Machine) -> Result<
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the function cannot be compiled.
-pub fn compile_support(what: Support, machine: &Machine) -> Result<Code, CodegenError> {
+pub fn compile_support(what: Support, machine: &CpuMachine) -> Result<Code, CodegenError> {
     let level = Level::of(machine);
     word_support(what, &Thumb1(level), Baseline::without_kernel(level))
 }

@@ -1,6 +1,6 @@
 //! Levels of 16-bit Thumb.
 
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, Extension};
 
 /// The instructions of a level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,7 +13,7 @@ pub(super) enum Level {
 
 impl Level {
     /// Returns the level of a machine.
-    pub fn of(machine: &Machine) -> Self {
-        if machine.level == "cortex-m23" { Self::Armv8 } else { Self::Armv6 }
+    pub fn of(machine: &CpuMachine) -> Self {
+        if machine.has(Extension::Armv8M) { Self::Armv8 } else { Self::Armv6 }
     }
 }

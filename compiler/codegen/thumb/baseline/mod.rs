@@ -24,11 +24,11 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use crate::machine::Machine;
+use crate::machine::{CpuMachine, Extension};
 pub(super) use compile::compile;
 pub(super) use driver::{compile_driver, compile_support};
 
 /// Tests whether a machine has no other instructions than these.
-pub(super) fn is_baseline(machine: &Machine) -> bool {
-    matches!(machine.level, "cortex-m0" | "cortex-m0plus" | "cortex-m23")
+pub(super) fn is_baseline(machine: &CpuMachine) -> bool {
+    !machine.has(Extension::Thumb2)
 }

@@ -3,11 +3,11 @@
 use crate::codegen::x86::listing;
 use crate::kernel::text::parse_kernel;
 use crate::kernel::{BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
-use crate::machine::{Machine, machine};
+use crate::machine::{CpuMachine, machine};
 
 /// Makes a matrix product in the form that schedules write: sums of `rows` × `vectors`. A step loads the weights, then each row's operand, and
 /// multiplies them.
-fn tile(machine: &Machine, dot: Option<DotOp>, rows: u16, vectors: u16, unroll: i64) -> Kernel {
+fn tile(machine: &CpuMachine, dot: Option<DotOp>, rows: u16, vectors: u16, unroll: i64) -> Kernel {
     const DEPTH: i64 = 240;
     let lanes = machine.lanes(4);
     let (lane, group) = match dot {
