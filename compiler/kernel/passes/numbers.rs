@@ -1,50 +1,16 @@
 //! Merges kernels that differ only in numbers. The merged kernel reads these numbers from memory. A number that is equal in all kernels stays a
 //! constant.
 
+mod number;
+mod reader;
+
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
+use number::Store;
+pub use number::{Number, Reading};
+use reader::NumbersReader;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
-
-/// The way in which a machine reads numbers.
-#[derive(Clone, Copy, Debug)]
-pub struct Reading {
-    /// Bytes of a number in memory. The number fills a vector, so that an instruction can read it as an operand, without a register.
-    pub stored: u32,
-    /// `true` if a shift by a loaded count is one instruction.
-    pub shifts_by_lane: bool,
-    /// `true` if indices are read, too: bounds of loops, strides and offsets. The merged kernel is then proven for each of its members.
-    pub indices: bool,
-}
-
-impl Reading {
-    /// Returns the place in memory of numbers of a lane type. Indices need no vector.
-    fn store(self, lane: Lane, is_index: bool) -> Store {
-        if is_index { Store { lane: Lane::I32, bytes: 4 } } else { Store { lane, bytes: self.stored.max(lane.bytes()) } }
-    }
-}
-
-/// A number of a kernel, which may differ between kernels that are merged.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Number {
-    lane: Lane,
-    bits: u64,
-    is_index: bool,
-}
-
-/// A buffer of numbers: their lane type, and the bytes of each.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Store {
-    lane: Lane,
-    bytes: u32,
-}
-
-impl Store {
-    /// Returns the number of elements that hold a number.
-    fn elements(self) -> u32 {
-        self.bytes / self.lane.bytes()
-    }
-}
 
 /// Lane types of numbers. Wide types come first, so that all buffers are aligned.
 const LANES: [Lane; 6] = [Lane::I64, Lane::F64, Lane::I32, Lane::F32, Lane::I16, Lane::I8];
@@ -214,7 +180,7 @@ impl Slots {
         kernel.types.push(Type::INDEX);
         let mut body = std::mem::take(&mut kernel.body);
         let numbers = members[0].1.iter().zip(&self.of_numbers);
-        let mut reader = Reader { types: &mut kernel.types, buffers: &buffers, start, reading: self.reading, numbers };
+        let mut reader = NumbersReader { types: &mut kernel.types, buffers: &buffers, start, reading: self.reading, numbers };
         reader.region(&mut body, &|statement| number_of(members[0].0, statement, self.reading).is_some());
         body.statements.insert(0, Statement { results: smallvec![start], inst: Inst::Constant { bits: 0 } });
         kernel.body = body;
@@ -244,147 +210,6 @@ fn common_length<'b>(all: impl Iterator<Item = &'b BufferData>) -> u64 {
         false => all.max_by_key(|data| data.elements),
     };
     found.map_or(0, |data| data.elements)
-}
-
-/// Replaces constants by loads.
-struct Reader<'a, N> {
-    types: &'a mut Vec<Type>,
-    buffers: &'a FxHashMap<Store, Buffer>,
-    /// The index 0.
-    start: Value,
-    reading: Reading,
-    /// The remaining numbers, each with its place if it is read.
-    numbers: N,
-}
-
-/// The statements of a region so far, and the words that they have read: places and values.
-#[derive(Default)]
-struct Written {
-    statements: Vec<Statement>,
-    words: Vec<(usize, Value)>,
-}
-
-impl<'a, N: Iterator<Item = (&'a Number, &'a Option<usize>)>> Reader<'_, N> {
-    fn region(&mut self, region: &mut Region, is_number: &impl Fn(&Statement) -> bool) {
-        let mut written = Written::default();
-        for mut statement in std::mem::take(&mut region.statements) {
-            match self.next(&statement, is_number) {
-                Some((number, place)) if number.is_index => self.read_index(&mut statement, place, &mut written),
-                Some((number, place)) => self.read_number(&mut statement, (number.lane, place), &mut written.statements),
-                None => {}
-            }
-            let is_innermost = is_innermost(&statement.inst);
-            for inner in statement.inst.regions_mut() {
-                if is_innermost { self.innermost(inner, is_number, &mut written) } else { self.region(inner, is_number) }
-            }
-            written.statements.push(statement);
-        }
-        region.statements = written.statements;
-    }
-
-    /// Reads the indices of an innermost loop before it.
-    fn innermost(&mut self, region: &mut Region, is_number: &impl Fn(&Statement) -> bool, before: &mut Written) {
-        let mut statements = Vec::with_capacity(region.statements.len());
-        for mut statement in std::mem::take(&mut region.statements) {
-            match self.next(&statement, is_number) {
-                Some((number, place)) if number.is_index => {
-                    let is_access = statement.inst.place_mut().is_some();
-                    if !is_access {
-                        self.read_index(&mut statement, place, before);
-                        before.statements.push(statement);
-                        continue;
-                    }
-                    let offset = self.index(place, before);
-                    self.shift_place(&mut statement, offset, &mut statements);
-                }
-                Some((number, place)) => self.read_number(&mut statement, (number.lane, place), &mut statements),
-                None => {}
-            }
-            statements.push(statement);
-        }
-        region.statements = statements;
-    }
-
-    /// Returns the next number and its place, if a statement has a number that is read.
-    fn next(&mut self, statement: &Statement, is_number: &impl Fn(&Statement) -> bool) -> Option<(&'a Number, usize)> {
-        let (number, place) = if is_number(statement) { self.numbers.next()? } else { return None };
-        place.map(|place| (number, place))
-    }
-
-    /// Returns the word at a place, which is read once in a region.
-    fn word(&mut self, place: usize, written: &mut Written) -> Value {
-        if let Some(&(_, word)) = written.words.iter().find(|(known, _)| *known == place) {
-            return word;
-        }
-        let inst = self.read(&mut written.statements, self.reading.store(Lane::I32, true), place, 1);
-        let word = self.add(&mut written.statements, Type::scalar(Lane::I32), inst);
-        written.words.push((place, word));
-        word
-    }
-
-    /// Returns the index at a place.
-    fn index(&mut self, place: usize, written: &mut Written) -> Value {
-        let a = self.word(place, written);
-        self.add(&mut written.statements, Type::INDEX, Inst::Convert { op: ConvertOp::SignExtend, a })
-    }
-
-    /// Makes a statement read its index or its offset.
-    fn read_index(&mut self, statement: &mut Statement, place: usize, written: &mut Written) {
-        if statement.inst.place_mut().is_some() {
-            let offset = self.index(place, written);
-            self.shift_place(statement, offset, &mut written.statements);
-        } else {
-            statement.inst = Inst::Convert { op: ConvertOp::SignExtend, a: self.word(place, written) };
-        }
-    }
-
-    /// Adds an index to the place of an access, instead of its offset.
-    fn shift_place(&mut self, statement: &mut Statement, by: Value, statements: &mut Vec<Statement>) {
-        if let Some((index, offset)) = statement.inst.place_mut() {
-            *offset = 0;
-            *index = self.add(statements, Type::INDEX, Inst::Binary { op: BinaryOp::Add, a: *index, b: by });
-        }
-    }
-
-    /// Makes a statement read its number.
-    fn read_number(&mut self, statement: &mut Statement, (lane, place): (Lane, usize), statements: &mut Vec<Statement>) {
-        let lanes = self.types[statement.results[0].index()].lanes;
-        let read = self.read(statements, self.reading.store(lane, false), place, lanes);
-        statement.inst = match statement.inst {
-            Inst::ShiftConstant { op, a, .. } => {
-                let b = self.add(statements, Type::vector(lane, lanes), read);
-                Inst::Binary { op, a, b }
-            }
-            _ => read,
-        };
-    }
-
-    /// Returns the instruction that yields a number in all lanes. A vector with more lanes than a place is joined from halves.
-    fn read(&mut self, statements: &mut Vec<Statement>, store: Store, place: usize, lanes: u16) -> Inst {
-        let per_place = store.elements() as u16;
-        let mut held = lanes.min(per_place);
-        let offset = place as i64 * i64::from(per_place);
-        let mut inst = Inst::Load { buffer: self.buffers[&store], index: self.start, offset, active: held, mask: None };
-        while held < lanes {
-            let half = self.add(statements, Type::vector(store.lane, held), inst);
-            inst = Inst::Join { a: half, b: half };
-            held *= 2;
-        }
-        inst
-    }
-
-    fn add(&mut self, statements: &mut Vec<Statement>, ty: Type, inst: Inst) -> Value {
-        let value = Value::new(self.types.len());
-        self.types.push(ty);
-        statements.push(Statement { results: smallvec![value], inst });
-        value
-    }
-}
-
-/// Tests whether an instruction is a loop without loops or branches inside.
-fn is_innermost(inst: &Inst) -> bool {
-    let (Inst::For { body, .. } | Inst::Loop { body, .. }) = inst else { return false };
-    body.statements.iter().all(|inner| inner.inst.regions().is_empty())
 }
 
 #[cfg(test)]
