@@ -5,7 +5,7 @@ use super::compose::composed;
 use super::flow::{Flow, Item};
 use super::memory::{is_view, part_of, viewed};
 use super::uses::collect_handed_on;
-use super::{Group, MAX_NODES, Move, Node, channel_planes, gathered, takes_epilogue, turned, widened};
+use super::{Epilogue, Group, Kind, MAX_NODES, Move, Node, Read, View, channel_planes, gathered, takes_epilogue, turned, widened};
 use crate::ir::{Function, Inst, Module, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -35,8 +35,8 @@ struct Grouping<'a> {
     /// Values that moves pass on. A slice among them is copied instead of aliased. So the address of its destination is available at once,
     /// and the sliced tensor can be freed.
     handed_on: FxHashSet<Value>,
-    /// Element-wise groups that wait for the window or reduction that reads them.
-    prologues: FxHashMap<Value, Group>,
+    /// Element-wise work that waits for the window or reduction that reads it, with its instructions.
+    prologues: FxHashMap<Value, (Vec<Inst>, Epilogue)>,
 }
 
 impl Grouping<'_> {
@@ -52,13 +52,17 @@ impl Grouping<'_> {
                 Item::Inst(inst) => {
                     let mut group = self.grow(*inst, items, start, &mut taken);
                     self.take_gathers(&mut group);
-                    if self.is_prologue(&group, items) {
-                        self.prologues.insert(group.outputs[0], group);
+                    if self.is_prologue(&group, items)
+                        && let Kind::Elements(work) = group.kind
+                    {
+                        self.prologues.insert(group.outputs[0], (group.insts, work));
                         continue;
                     }
-                    if let Some(prologue) = self.function.insts[*inst].operands.first().and_then(|v| self.prologues.remove(v)) {
-                        group.prologue = prologue.epilogue;
-                        group.insts.splice(0..0, prologue.insts);
+                    if let Kind::Root(root) = &mut group.kind
+                        && let Some((insts, work)) = self.function.insts[*inst].operands.first().and_then(|v| self.prologues.remove(v))
+                    {
+                        root.prologue = Some(work);
+                        group.insts.splice(0..0, insts);
                     }
                     self.available.extend(group.outputs.iter().copied());
                     nodes.push(Node::Group(Box::new(group)));
@@ -113,8 +117,7 @@ impl Grouping<'_> {
     /// Tests whether an element-wise group becomes the prologue of the one window or reduction that reads it.
     fn is_prologue(&self, group: &Group, items: &[Item]) -> bool {
         let [result] = group.outputs[..] else { return false };
-        let picks = group.insts.iter().any(|inst| self.absorbed.contains(inst));
-        group.root.is_none() && !picks && self.feeds_reduction(result, items)
+        matches!(group.kind, Kind::Elements(_)) && !group.picks() && self.feeds_reduction(result, items)
     }
 
     /// Tests whether a value has a single use, by a window or reduction.
@@ -131,9 +134,14 @@ impl Grouping<'_> {
 
     /// Adds to a group the gathers of the operands that it reads in place.
     fn take_gathers(&self, group: &mut Group) {
-        let operands = group.epilogue.iter().flat_map(|e| &e.operands);
-        let mut gathers: Vec<Inst> =
-            operands.flat_map(|&value| gathered::chain(self.function, |inst| self.absorbed.contains(&inst), value)).collect();
+        let operands: Vec<Value> = group.epilogue().into_iter().flat_map(|e| e.operands.iter().copied()).collect();
+        let mut gathers: Vec<Inst> = vec![];
+        for value in operands {
+            let chain = gathered::chain(self.function, |inst| self.absorbed.contains(&inst), value);
+            let view = gathered::gathered(self.function, &chain, value).map(View::Gathered);
+            group.reads.extend(view.map(|through| Read { value, through }));
+            gathers.extend(chain);
+        }
         gathers.sort();
         gathers.dedup();
         group.insts.splice(0..0, gathers);
@@ -155,10 +163,11 @@ impl Grouping<'_> {
             if taken[position] || !self.absorbs(&group, *next, items, start) {
                 continue;
             }
-            taken[position] = true;
             let next_data = &self.function.insts[*next];
             let next_group = Group::of_map(self.function, *next);
-            group.epilogue = Some(composed(self.function, &group, &next_group, &next_data.results));
+            let Some(kind) = group.kind_with(composed(self.function, &group, &next_group, &next_data.results)) else { break };
+            taken[position] = true;
+            group.kind = kind;
             group.outputs = next_data.results.clone();
             group.insts.push(*next);
         }
@@ -175,11 +184,11 @@ impl Grouping<'_> {
         }
         // A map that widens its operand for a single window or reduction becomes the prologue there, so that the wide tensor never goes to
         // memory.
-        if group.root.is_some() && self.widens(result, data.results[0]) && self.feeds_reduction(data.results[0], items) {
+        if group.root().is_some() && self.widens(result, data.results[0]) && self.feeds_reduction(data.results[0], items) {
             return false;
         }
         let same_shape = self.function.tensor(result).shape == self.function.tensor(data.results[0]).shape;
-        let nodes = group.epilogue.as_ref().map_or(0, |e| e.expression.nodes.len()) + data.expression().nodes.len();
+        let nodes = group.epilogue().map_or(0, |e| e.expression.nodes.len()) + data.expression().nodes.len();
         same_shape && nodes <= MAX_NODES && data.operands.iter().all(|&v| v == result || self.exists_before(v, items, start))
     }
 

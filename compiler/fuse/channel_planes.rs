@@ -15,7 +15,7 @@ const FEW_PLANES: RangeInclusive<u64> = 2..=4;
 const TO_PIXELS: [usize; 4] = [0, 2, 3, 1];
 
 /// Position of the channel planes of an image that a convolution reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ChannelPlanes {
     /// The tensor in memory: [images, channels, rows, columns].
     pub source: Value,
@@ -27,7 +27,7 @@ pub struct ChannelPlanes {
 
 /// Returns the planes that a convolution reads instead of its first operand: the operand is their transpose, or some rows of it. `None` if the
 /// convolution reads the operand itself.
-pub fn channel_planes(function: &Function, data: &InstData) -> Option<ChannelPlanes> {
+pub(super) fn channel_planes(function: &Function, data: &InstData) -> Option<ChannelPlanes> {
     let Operation::Conv(conv) = &data.operation else { return None };
     let image = *data.operands.first()?;
     let filter = &function.tensor(data.operands[1]).shape;

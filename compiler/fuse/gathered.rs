@@ -8,7 +8,7 @@ use crate::ir::{Constant, ElementType, Function, Inst, Module, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A tensor in memory and the positions that select elements of it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Gathered {
     /// The tensor in memory.
     pub source: Value,
@@ -16,10 +16,10 @@ pub struct Gathered {
     pub positions: Vec<(usize, Constant)>,
 }
 
-/// Returns the source and the positions of a value that `insts` gather; `None` if no gather among them computes it.
-pub fn gathered(function: &Function, insts: &[Inst], value: Value) -> Option<Gathered> {
+/// Returns the source and the positions of a value that consecutive gathers compute, the last first; `None` without gathers.
+pub(super) fn gathered(function: &Function, gathers: &[Inst], value: Value) -> Option<Gathered> {
     let mut found = Gathered { source: value, positions: vec![] };
-    for inst in chain(function, |inst| insts.contains(&inst), value) {
+    for &inst in gathers {
         let data = &function.insts[inst];
         found.source = data.operands[0];
         found.positions.push((data.operation.picked_along()?, constant(function, data.operands[1])?));

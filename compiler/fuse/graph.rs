@@ -60,12 +60,15 @@ impl Method<'_> {
     fn body(&self, nodes: &mut Vec<Node>, merges: &mut Vec<Merge>) {
         let mut done = Vec::with_capacity(nodes.len());
         let mut line = Vec::new();
-        for mut node in nodes.drain(..) {
-            match &mut node {
-                Node::Group(group) if !self.is_custom(group) => {
-                    line.push(std::mem::take(&mut **group));
+        for node in nodes.drain(..) {
+            let mut node = match node {
+                Node::Group(group) if !self.is_custom(&group) => {
+                    line.push(*group);
                     continue;
                 }
+                other => other,
+            };
+            match &mut node {
                 Node::If { then: first, otherwise: second, .. } | Node::While { head: first, body: second, .. } => {
                     self.body(first, merges);
                     self.body(second, merges);
@@ -80,7 +83,7 @@ impl Method<'_> {
     }
 
     fn is_custom(&self, group: &Group) -> bool {
-        group.root.is_some_and(|root| self.function.insts[root].op() == Op::External)
+        group.root().is_some_and(|root| self.function.insts[root].op() == Op::External)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Rowwise;
 use super::compose::composed;
 use super::line::{Line, Number};
-use super::{Group, MAX_NODES, takes_epilogue};
+use super::{Group, Kind, MAX_NODES, Read, takes_epilogue};
 use crate::ir::{Inst, Value};
 use rustc_hash::FxHashMap;
 
@@ -11,17 +11,20 @@ impl Line<'_> {
     /// Merges element-wise work with earlier element-wise work, or with a root as its epilogue.
     pub(super) fn elements(&self, first: Number, second: Number) -> Option<Group> {
         let (one, other) = (self.group(first), self.group(second));
-        let root_takes = one.root.is_none_or(|root| takes_epilogue(self.function.insts[root].op()) && !other.picks(self.function));
-        let is_plain = |group: &Group| group.copied.is_none() && group.rowwise.is_none();
-        let work = other.epilogue.as_ref().filter(|_| other.root.is_none() && is_plain(one) && is_plain(other) && root_takes)?;
+        let Kind::Elements(work) = &other.kind else { return None };
+        let takes = match &one.kind {
+            Kind::Elements(_) => true,
+            Kind::Root(root) => takes_epilogue(self.function.insts[root.inst].op()) && !other.picks(),
+            Kind::Copy(_) | Kind::Rows(_) => false,
+        };
         let shape = |group: &Group| group.outputs.first().map(|&v| (&self.function.tensor(v).shape, &self.function.tensor(v).layout));
-        let nodes = one.epilogue.as_ref().map_or(0, |e| e.expression.nodes.len()) + work.expression.nodes.len();
-        if shape(one) != shape(other) || nodes > MAX_NODES {
+        let nodes = one.epilogue().map_or(0, |e| e.expression.nodes.len()) + work.expression.nodes.len();
+        if !takes || shape(one) != shape(other) || nodes > MAX_NODES {
             return None;
         }
         let (insts, outputs) = self.united(one, other);
-        let epilogue = Some(composed(self.function, one, other, &outputs));
-        Some(Group { epilogue, insts, outputs, ..one.clone() })
+        let kind = one.kind_with(composed(self.function, one, other, &outputs))?;
+        Some(Group { kind, insts, reads: united_reads(one, other), outputs })
     }
 
     /// Merges reductions along rows with work on the same rows.
@@ -29,7 +32,7 @@ impl Line<'_> {
         let (one, other) = (self.group(first), self.group(second));
         let rowwise = Rowwise::joined(self.function, one, other)?;
         let (insts, outputs) = self.united(one, other);
-        Some(Group { rowwise: Some(rowwise), insts, outputs, ..Group::default() })
+        Some(Group { kind: Kind::Rows(rowwise), insts, reads: vec![], outputs })
     }
 
     /// Returns the instructions of two groups, and the results that are read elsewhere.
@@ -42,7 +45,7 @@ impl Line<'_> {
 
     /// Merges two groups of element-wise work that read the same values.
     pub(super) fn siblings(&self, first: Number, second: Number) -> Option<Group> {
-        if self.group(first).root.is_some() { None } else { self.elements(first, second) }
+        if self.group(first).root().is_some() { None } else { self.elements(first, second) }
     }
 
     /// Returns the values that instructions outside `insts` read.
@@ -56,4 +59,10 @@ impl Line<'_> {
             .filter(|value| self.method.uses.get(value).copied().unwrap_or(0) > inside.get(value).copied().unwrap_or(0))
             .collect()
     }
+}
+
+/// Returns the reads of two groups, each once.
+fn united_reads(one: &Group, other: &Group) -> Vec<Read> {
+    let new = other.reads.iter().filter(|read| !one.reads.contains(read));
+    one.reads.iter().chain(new).cloned().collect()
 }

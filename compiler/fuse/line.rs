@@ -1,8 +1,8 @@
 //! A straight line of groups, in which two become one if nothing has to run between them.
 
-use super::Group;
 use super::Rowwise;
 use super::fusions::{Fusions, Merge};
+use super::{Group, Kind};
 use crate::ir::{Extent, Function, Module, Op, TensorType, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -142,7 +142,12 @@ impl<'a> Line<'a> {
         let kept: Vec<bool> = group.outputs.iter().map(|&v| v != result).collect();
         let mut flags = kept.iter();
         group.outputs.retain(|_| flags.next() != Some(&false));
-        if let Some(work) = &mut group.epilogue {
+        let epilogue = match &mut group.kind {
+            Kind::Elements(work) => Some(work),
+            Kind::Root(root) => root.epilogue.as_mut(),
+            Kind::Copy(_) | Kind::Rows(_) => None,
+        };
+        if let Some(work) = epilogue {
             let mut flags = kept.iter();
             work.expression.results.retain(|_| flags.next() != Some(&false));
         }
@@ -219,7 +224,7 @@ impl<'a> Line<'a> {
         if let Some(rows) = Rowwise::of(self.function, group) {
             return Some(rows.shape);
         }
-        let output = *group.outputs.first().filter(|_| group.root.is_none() && group.copied.is_none())?;
+        let output = *group.outputs.first().filter(|_| matches!(group.kind, Kind::Elements(_)))?;
         Some(self.function.values[output].ty.as_tensor()?.shape.clone())
     }
 

@@ -30,6 +30,7 @@ mod joins;
 mod line;
 mod memory;
 mod node;
+mod read;
 mod recomputed;
 pub mod rows;
 mod rowwise;
@@ -38,15 +39,16 @@ pub mod unroll;
 mod uses;
 mod widened;
 
-pub use channel_planes::{ChannelPlanes, channel_planes};
+pub use channel_planes::ChannelPlanes;
 use compose::MAX_NODES;
 pub use fusions::{Fusions, Merge};
 use group::takes_epilogue;
-pub use group::{Epilogue, Group, Rowwise};
+pub use group::{Epilogue, Group, Kind, Root, Rowwise};
 pub use grouping::group;
 pub use memory::{is_view, part_of, row_major, viewed};
 pub use node::{Grouped, Move, Node};
-pub use turned::{TurnedRight, turned_right};
+pub use read::{Read, Stored, View};
+pub use turned::Transposed;
 pub use uses::uses_of;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use super::compose::composed;
 use super::fusions::Merge;
 use super::line::{Line, Number};
-use super::{Epilogue, Group, MAX_NODES};
+use super::{Epilogue, Group, Kind, MAX_NODES, Root};
 use crate::ir::{ElementType, ExpressionBuilder, Inst, InstData, Node, Op, ScalarOp, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,7 +33,7 @@ impl Line<'_> {
     /// Returns the readers of a group's result, each with the work merged into it, if that is allowed and saves memory traffic.
     fn recomputed(&self, maker: Number, result: Value) -> Option<(Vec<Merge>, Readers)> {
         let group = self.group(maker);
-        let copy = cheap_part(group, result).filter(|_| !group.picks(self.function))?;
+        let copy = cheap_part(group, result).filter(|_| !group.picks())?;
         let mut readers = self.readers_of(result);
         readers.retain(|&reader| reader != maker);
         // Copies of one instruction may be in several groups.
@@ -60,26 +60,28 @@ impl Line<'_> {
     fn with_copy_of(&self, one: &Group, reader: Number) -> Option<Group> {
         let other = self.group(reader);
         let (result, insts) = (one.outputs[0], [&other.insts[..], &one.insts].concat());
-        let nodes = |work: &Option<Epilogue>| work.as_ref().map_or(0, |work| work.expression.nodes.len());
-        if other.rowwise.is_some()
-            || other.copied.is_some()
-            || other.picks(self.function)
-            || nodes(&one.epilogue) + nodes(&other.epilogue) > MAX_NODES
-        {
+        let nodes = |group: &Group| group.epilogue().map_or(0, |work| work.expression.nodes.len());
+        if other.picks() || nodes(one) + nodes(other) > MAX_NODES {
             return None;
         }
-        match other.root.map(|root| &self.function.insts[root]) {
-            None if self.function.tensor(other.outputs[0]).shape == self.function.tensor(result).shape => {
-                let epilogue = Some(composed(self.function, one, other, &other.outputs));
-                Some(Group { epilogue, insts, ..other.clone() })
+        let kind = match &other.kind {
+            Kind::Elements(_) => {
+                let is_alike = self.function.tensor(other.outputs[0]).shape == self.function.tensor(result).shape;
+                is_alike.then(|| Kind::Elements(composed(self.function, one, other, &other.outputs)))?
             }
-            // A reduction reads each element once. Sums of floats depend on the vectors, and these on what is read.
-            Some(data) if data.op() == Op::Reduce && other.prologue.is_none() && data.operands == [result] && self.has_one_result(data) => {
-                let in_epilogue = other.epilogue.iter().any(|work| work.operands.contains(&result));
-                (!in_epilogue).then(|| Group { prologue: one.epilogue.clone(), insts, ..other.clone() })
-            }
-            _ => None,
-        }
+            Kind::Root(root) => Kind::Root(Root { prologue: Some(self.as_prologue(one, root)?), ..root.clone() }),
+            Kind::Copy(_) | Kind::Rows(_) => return None,
+        };
+        Some(Group { kind, insts, ..other.clone() })
+    }
+
+    /// Returns the work of a group as the prologue of a reduction of its result; `None` if the reduction cannot take it. A reduction reads each
+    /// element once. Sums of floats depend on the vectors, and these on what is read.
+    fn as_prologue(&self, one: &Group, root: &Root) -> Option<Epilogue> {
+        let (result, data) = (one.outputs[0], &self.function.insts[root.inst]);
+        let takes = data.op() == Op::Reduce && root.prologue.is_none() && data.operands == [result] && self.has_one_result(data);
+        let in_epilogue = root.epilogue.iter().any(|work| work.operands.contains(&result));
+        one.epilogue().filter(|_| takes && !in_epilogue).cloned()
     }
 
     /// Tests whether a reduction gives the same result in any order: its elements are not floats.
@@ -90,7 +92,7 @@ impl Line<'_> {
 
 /// Returns the part of an element-wise group that computes `result`, if it is cheap.
 fn cheap_part(group: &Group, result: Value) -> Option<Group> {
-    let work = group.epilogue.as_ref().filter(|_| group.root.is_none())?;
+    let Kind::Elements(work) = &group.kind else { return None };
     let expression = &work.expression;
     let wanted = *expression.results.get(group.outputs.iter().position(|&v| v == result)?)?;
     let mut needed = FxHashSet::from_iter([wanted]);
@@ -128,5 +130,6 @@ fn cheap_part(group: &Group, result: Value) -> Option<Group> {
         moved.insert(node, new);
     }
     let expression = builder.finish(vec![moved[&wanted]]);
-    Some(Group { epilogue: Some(Epilogue { operands, expression }), insts: group.insts.clone(), outputs: vec![result], ..Group::default() })
+    let kind = Kind::Elements(Epilogue { operands, expression });
+    Some(Group { kind, insts: group.insts.clone(), reads: vec![], outputs: vec![result] })
 }

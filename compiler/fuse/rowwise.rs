@@ -1,7 +1,7 @@
 //! Rows: reductions along the last dimension, with element-wise work on the reduced rows and on the results. Softmax and normalizations are of
 //! this kind. One kernel reads each row while it is in the cache, and no intermediate tensor goes to memory.
 
-use super::{Group, MAX_NODES, Rowwise};
+use super::{Group, Kind, MAX_NODES, Rowwise};
 use crate::ir::{ElementType, Extent, Function, Inst, Op, Operation, Reduction, Value};
 
 /// Largest number of elements of a row. Rows are read several times, and should stay in the first-level cache.
@@ -12,11 +12,12 @@ const SHORT: u64 = 16;
 impl Rowwise {
     /// Returns the rows that a group reduces; `None` for other groups.
     pub(super) fn of(function: &Function, group: &Group) -> Option<Self> {
-        if group.rowwise.is_some() {
-            return group.rowwise.clone();
-        }
-        let root = group.root?;
-        let data = &function.insts[root];
+        let root = match &group.kind {
+            Kind::Rows(rows) => return Some(rows.clone()),
+            Kind::Root(root) => root,
+            Kind::Copy(_) | Kind::Elements(_) => return None,
+        };
+        let data = &function.insts[root.inst];
         let &[operand] = &data.operands[..] else { return None };
         let ty = function.values[operand].ty.as_tensor()?;
         let last = ty.shape.len().checked_sub(1)?;
@@ -25,8 +26,8 @@ impl Rowwise {
         // A product of floats has a fixed order, because partial products can overflow at other places.
         let is_ordered = reduce.reduction == Reduction::Product && ty.element.is_float();
         let is_along_rows = reduce.axes == [last] && !is_ordered;
-        let reader = group.prologue.as_ref().map_or_else(|| vec![operand], |work| work.operands.clone());
-        (is_along_rows && (2..=LONGEST).contains(&length)).then(|| Self { shape: ty.shape.clone(), readers: vec![(root, reader)] })
+        let reader = root.prologue.as_ref().map_or_else(|| vec![operand], |work| work.operands.clone());
+        (is_along_rows && (2..=LONGEST).contains(&length)).then(|| Self { shape: ty.shape.clone(), readers: vec![(root.inst, reader)] })
     }
 
     /// Returns the shape of the reductions' results.
@@ -46,7 +47,10 @@ impl Rowwise {
     /// Tests whether a group without a reduction can join these rows, as work on their elements or on one number a row. The latter needs
     /// `has_several`.
     fn takes(&self, function: &Function, group: &Group, has_several: bool) -> bool {
-        let Some(work) = group.epilogue.as_ref().filter(|_| group.root.is_none() && !group.picks(function)) else { return false };
+        let Kind::Elements(work) = &group.kind else { return false };
+        if group.picks() {
+            return false;
+        }
         let shape = |value: Value| &function.tensor(value).shape;
         let own = shape(group.outputs[0]);
         if *own == self.reduced() {
@@ -59,11 +63,11 @@ impl Rowwise {
 
     /// Returns the row work of two groups merged; the second may read results of the first. `None` if they do not fit.
     pub(super) fn joined(function: &Function, first: &Group, second: &Group) -> Option<Self> {
-        let is_plain = |group: &Group| group.copied.is_none() && group.insts.iter().all(|&inst| is_dense(function, inst));
+        let is_plain = |group: &Group| group.copied().is_none() && group.insts.iter().all(|&inst| is_dense(function, inst));
         if !is_plain(first) || !is_plain(second) || nodes(function, first) + nodes(function, second) > MAX_NODES {
             return None;
         }
-        let has_several = |group: &Group| group.rowwise.is_some();
+        let has_several = |group: &Group| group.rowwise().is_some();
         match (Self::of(function, first), Self::of(function, second)) {
             (Some(one), Some(other)) if one.shape == other.shape => {
                 Some(Self { shape: one.shape, readers: [one.readers, other.readers].concat() })

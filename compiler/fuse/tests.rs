@@ -75,7 +75,7 @@ fn a_diamond_is_one_group() {
     };
     let groups = grouped(diamond);
     assert_eq!(groups.len(), 1);
-    assert!(groups[0].root.is_some() && groups[0].outputs.len() == 1, "{groups:?}");
+    assert!(groups[0].root().is_some() && groups[0].outputs.len() == 1, "{groups:?}");
     let apart = grouped_with(diamond, &Fusions::none());
     assert!(apart.nodes.len() > 1 && apart.merges.is_empty());
 }
@@ -149,7 +149,7 @@ fn a_softmax_and_a_normalisation_are_one_group_each() {
         let sum = graph.reduced(x);
         vec![graph.map(ScalarOp::Div, &[x, sum])]
     });
-    assert!(groups.len() == 1 && groups[0].rowwise.is_some(), "{groups:?}");
+    assert!(groups.len() == 1 && groups[0].rowwise().is_some(), "{groups:?}");
     let groups = grouped(|graph| {
         let (x, scale) = (graph.input(&SHAPE), graph.input(&[1, SHAPE[1]]));
         let mean = graph.reduced(x);
@@ -160,7 +160,7 @@ fn a_softmax_and_a_normalisation_are_one_group_each() {
         let x = graph.map(ScalarOp::Div, &[x, deviation]);
         vec![graph.map(ScalarOp::Mul, &[x, scale])]
     });
-    assert!(groups.len() == 1 && groups[0].rowwise.is_some(), "{groups:?}");
+    assert!(groups.len() == 1 && groups[0].rowwise().is_some(), "{groups:?}");
     assert_eq!(groups[0].outputs.len(), 1);
 }
 
@@ -171,7 +171,7 @@ fn reductions_of_columns_are_kernels_of_their_own() {
         let (rows, columns) = (graph.reduced(x), graph.builder.reduce(x, Reduction::Sum, vec![0]).expect("two dimensions"));
         vec![graph.add(&[x, rows]), graph.add(&[x, columns])]
     });
-    let rowwise = groups.iter().filter(|group| group.rowwise.is_some()).count();
+    let rowwise = groups.iter().filter(|group| group.rowwise().is_some()).count();
     assert_eq!((groups.len(), rowwise), (2, 1), "{groups:?}");
 }
 

@@ -7,17 +7,17 @@ use crate::ir::{ElementType, Extent, Function, Inst, InstData, Operation, Value}
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A transposed right operand: the columns of its matrices are contiguous in `source`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TurnedRight<'f> {
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Transposed {
     /// The tensor in memory.
     pub source: Value,
     /// Dimensions of `source`, one for each dimension of the operand.
-    pub permutation: &'f [usize],
+    pub permutation: Vec<usize>,
 }
 
 /// Returns the source of a float product's right operand, if this operand is a transpose that need not be computed. `None` if the product reads
 /// the operand itself.
-pub fn turned_right<'f>(function: &'f Function, data: &InstData) -> Option<TurnedRight<'f>> {
+pub(super) fn transposed_right(function: &Function, data: &InstData) -> Option<Transposed> {
     let Operation::Matmul(_) = &data.operation else { return None };
     let right = data.operands[1];
     let transpose = &function.insts[function.defining_inst(right)?];
@@ -27,7 +27,7 @@ pub fn turned_right<'f>(function: &'f Function, data: &InstData) -> Option<Turne
     let is_plain = |value: Value| function.tensor(value).layout.order().is_none();
     let is_float = matches!(function.tensor(source).element, ElementType::F32 | ElementType::F16);
     let is_turned = permutation[columns] == columns + 1 && is_float && is_plain(source) && is_plain(right);
-    (is_turned && mixes_slices(function, data)).then_some(TurnedRight { source, permutation })
+    (is_turned && mixes_slices(function, data)).then(|| Transposed { source, permutation: permutation.clone() })
 }
 
 /// Tests whether run-time extents rule out a run of slices of static shape: as the inner dimension, or after a static result dimension above 1.
@@ -41,5 +41,5 @@ fn mixes_slices(function: &Function, data: &InstData) -> bool {
 
 /// Returns the transposes that only products read, in place. They get no kernel of their own.
 pub(super) fn absorbed(function: &Function, items: &[Item], uses: &FxHashMap<Value, usize>) -> FxHashSet<Inst> {
-    read_only_so(function, items, uses, |data| turned_right(function, data).map(|_| data.operands[1]))
+    read_only_so(function, items, uses, |data| transposed_right(function, data).map(|_| data.operands[1]))
 }

@@ -97,13 +97,13 @@ pub fn is_compiled(op: Op) -> bool {
 
 /// Makes the schedule of a group with static shapes, or with the shapes of a block.
 pub(super) fn choose_whole<'a>(cx: Context<'a>) -> Made<'a> {
-    if let Some(from) = cx.group.copied {
+    if let Some(from) = cx.group.copied() {
         return made(MovementSchedule::whole(cx, from));
     }
-    if let Some(rows) = &cx.group.rowwise {
+    if let Some(rows) = cx.group.rowwise() {
         return made(RowwiseSchedule::new(cx, rows));
     }
-    let Some(root) = cx.group.root else { return made(MapSchedule::new(cx)) };
+    let Some(root) = cx.group.root() else { return made(MapSchedule::new(cx)) };
     match row(cx.operation(root).op()) {
         Some(Root(make, _)) => make(cx, root),
         Some(ElementWise | NoKernel) | None => Err(cx.no_schedule(root)),

@@ -52,7 +52,7 @@ impl<'a> Choice<'a> {
             return Ok(Self::Whole(Whole::new(cx, choose_whole(cx)?)));
         }
         let Ok(outer) = outer_of(&cx) else {
-            let schedule = match (cx.group.root, extents_of(&cx)) {
+            let schedule = match (cx.group.root(), extents_of(&cx)) {
                 (Some(root), Extents::OutermostOr(make)) => make(cx, root)?,
                 // Schedules without support for such extents return an error.
                 _ => choose_whole(cx)?,
@@ -158,7 +158,7 @@ fn is_dynamic(cx: &Context<'_>) -> bool {
 
 /// Returns the positions at which the group's schedule accepts run-time extents.
 fn extents_of(cx: &Context<'_>) -> Extents {
-    let Some(root) = cx.group.root else { return Extents::Anywhere };
+    let Some(root) = cx.group.root() else { return Extents::Anywhere };
     match choose::row(cx.operation(root).op()) {
         Some(Row::Root(_, extents)) => extents,
         _ => Extents::Outermost,
@@ -181,7 +181,7 @@ fn outer_of(cx: &Context<'_>) -> Result<Outer, Unsupported> {
             return Err(Unsupported::DynamicShape);
         }
         shapes.check_expressions()?;
-        if let Some(root) = cx.group.root
+        if let Some(root) = cx.group.root()
             && !shapes.keeps_slices_apart(&cx.function.insts[root])
         {
             return Err(Unsupported::DynamicShape);
@@ -232,7 +232,7 @@ impl Shapes<'_, '_> {
     fn is_flat(&self, tensors: &[Value]) -> bool {
         let Some(shape) = tensors.iter().map(|&v| self.shape(v)).find(|s| s.iter().any(|e| e.as_static().is_none())) else { return false };
         let single = |shape: &[Extent]| shape.iter().all(|e| *e == Extent::Static(1));
-        self.cx.group.root.is_none() && tensors.iter().map(|&v| self.shape(v)).all(|s| s == shape || single(&s))
+        self.cx.group.root().is_none() && tensors.iter().map(|&v| self.shape(v)).all(|s| s == shape || single(&s))
     }
 
     /// Tests whether an operand that broadcasts has the output's extents in all dimensions that it does not repeat.
@@ -246,11 +246,11 @@ impl Shapes<'_, '_> {
         let group = self.cx.group;
         let output = self.shape(group.outputs[0]);
         let mut sound = group.outputs.iter().all(|&v| self.shape(v) == output);
-        for operand in group.epilogue.iter().flat_map(|e| &e.operands) {
+        for operand in group.epilogue().into_iter().flat_map(|e| &e.operands) {
             sound &= self.follows(&self.shape(*operand), &output);
         }
-        let read = group.root.and_then(|root| self.cx.function.insts[root].operands.first());
-        for operand in group.prologue.iter().flat_map(|e| &e.operands) {
+        let read = group.root().and_then(|root| self.cx.function.insts[root].operands.first());
+        for operand in group.prologue().into_iter().flat_map(|e| &e.operands) {
             sound &= read.is_some_and(|&read| self.follows(&self.shape(*operand), &self.shape(read)));
         }
         if sound { Ok(()) } else { Err(Unsupported::DynamicShape) }
@@ -284,7 +284,7 @@ impl Shapes<'_, '_> {
     fn blocks(&self, most: u64) -> Vec<u64> {
         let largest = self.block().min(most.max(1));
         let is_contraction = |root| matches!(self.cx.function.insts[root].op(), Op::Matmul | Op::BlockMatmul | Op::Conv);
-        let worth_it = self.cx.group.root.is_some_and(is_contraction) && self.cx.goal == Goal::Speed;
+        let worth_it = self.cx.group.root().is_some_and(is_contraction) && self.cx.goal == Goal::Speed;
         let medium = largest / SMALLER;
         let sizes = [largest, if worth_it && largest.is_multiple_of(SMALLER) { medium } else { 1 }, 1];
         let mut sizes = sizes.to_vec();
@@ -296,7 +296,7 @@ impl Shapes<'_, '_> {
     fn block(&self) -> u64 {
         let elements = |v: Value| self.shape(v).iter().filter_map(|e| e.as_static()).product::<u64>().max(1);
         let output = elements(self.cx.group.outputs[0]);
-        let root = self.cx.group.root.map(|root| &self.cx.function.insts[root]);
+        let root = self.cx.group.root().map(|root| &self.cx.function.insts[root]);
         match root.map(|data| data.op()) {
             Some(Op::Matmul | Op::BlockMatmul | Op::Conv) => {
                 let channels = root.and_then(|data| self.shape(data.results[0]).last()?.as_static()).unwrap_or(1).max(1);

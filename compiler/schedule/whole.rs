@@ -52,7 +52,7 @@ impl<'a> Whole<'a> {
     fn is_read_as_another_shape(&self, tensor: Value) -> bool {
         let Context { function, group, .. } = self.cx;
         let memory = viewed(function, tensor);
-        group.root.is_some() && group.inputs(function).into_iter().any(|other| other != tensor && viewed(function, other) == memory)
+        group.root().is_some() && group.inputs(function).into_iter().any(|other| other != tensor && viewed(function, other) == memory)
     }
 
     /// Returns the number of parts that need scratch memory.

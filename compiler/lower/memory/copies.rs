@@ -51,7 +51,7 @@ mod tests {
         let spares = moves.iter().map(|&(_, to)| (Value::new(to), Value::new(to + 100))).collect();
         let moves = moves.iter().map(|&(from, to)| Move { from: Value::new(from), to: Value::new(to) }).collect();
         let copies = sequence(moves, |from, to| from == to, &spares);
-        copies.iter().map(|group| (group.copied.expect("a copy").index(), group.outputs[0].index())).collect()
+        copies.iter().map(|group| (group.copied().expect("a copy").index(), group.outputs[0].index())).collect()
     }
 
     #[test]

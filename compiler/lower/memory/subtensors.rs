@@ -85,7 +85,7 @@ impl Joining<'_> {
     }
 
     fn is(&self, group: &Group, op: Op) -> bool {
-        group.root.is_some_and(|root| self.function.insts[root].op() == op)
+        group.root().is_some_and(|root| self.function.insts[root].op() == op)
     }
 
     /// Makes the operands of a concatenation subtensors of its result, and returns copies for the operands that cannot be written in place. `None` if
@@ -117,7 +117,7 @@ impl Joining<'_> {
 
     /// Returns the non-empty operands with their first bytes in the result. `None` if an operand is not a contiguous range of the result.
     fn runs(&self, group: &Group) -> Option<Vec<(Value, u64)>> {
-        let data = &self.function.insts[group.root?];
+        let data = &self.function.insts[group.root()?];
         let Operation::Concat(concat) = &data.operation else { return None };
         let shape = row_major(self.function, group.outputs[0])?;
         if self.function.tensor(group.outputs[0]).element.bits() < 8 || shape.iter().take(concat.axis).any(|&n| n != 1) {

@@ -12,7 +12,7 @@ impl KnownNeeds {
     /// Returns the needs of a group. `choose` computes them if they are not known.
     pub fn of(&self, group: &Group, choose: impl FnOnce() -> Result<Requirements, Unsupported>) -> Result<Requirements, Unsupported> {
         // The results of copies may be values that one plan has added, so they are not kept.
-        if group.copied.is_some() { choose() } else { self.0.get(group, choose) }
+        if group.copied().is_some() { choose() } else { self.0.get(group, choose) }
     }
 }
 

@@ -50,7 +50,7 @@ fn largest_is_one(frame: &Frame<'_>, planned: &Planned<'_>) -> bool {
 fn overwriting(frame: &Frame<'_>, planned: &Planned<'_>) -> FxHashSet<Inst> {
     let addresses = planned.addresses(frame);
     let root = |item: &Item<'_>| match item.work {
-        Work::Group(group) if addresses.shares_one_of(&item.needs.if_staged) => group.root,
+        Work::Group(group) if addresses.shares_one_of(&item.needs.if_staged) => group.root(),
         _ => None,
     };
     planned.items.iter().filter_map(root).collect()

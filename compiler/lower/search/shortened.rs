@@ -59,7 +59,7 @@ fn terms(options: Options) -> Terms {
 fn at_peak(planned: &Planned<'_>) -> Option<(Inst, u64)> {
     let item: &Item<'_> = planned.items.get(planned.plan.peak_step)?;
     let Work::Group(group) = item.work else { return None };
-    group.root.zip(item.needs.shorter)
+    group.root().zip(item.needs.shorter)
 }
 
 /// Returns the first choice whose arena is nearly the smallest and saves enough compared with the first entry, which has no short sections.

@@ -25,7 +25,7 @@ impl Overwriting {
         match self {
             Self::None => false,
             Self::All => true,
-            Self::These(roots) => group.root.is_some_and(|root| roots.contains(&root)),
+            Self::These(roots) => group.root().is_some_and(|root| roots.contains(&root)),
         }
     }
 }

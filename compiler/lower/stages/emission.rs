@@ -2,8 +2,8 @@
 
 use super::chosen::{Item, Scheduled};
 use super::work::Work;
+use crate::fuse::Group;
 use crate::fuse::band::Bands;
-use crate::fuse::{Group, channel_planes};
 use crate::ir::{self, Definition, Extent, Module, Op, Operation, Type, Value};
 use crate::lower::division::lists::Stream;
 use crate::lower::memory::addresses::Addresses;
@@ -277,7 +277,7 @@ impl<'s> Writer<'_, 's> {
 
     fn external(&mut self, group: &Group) -> Result<External, Unsupported> {
         let function = self.from.addresses.resolver.function();
-        let data = group.root.map(|root| &function.insts[root]).ok_or(Unsupported::CustomWithoutFunction)?;
+        let data = group.root().map(|root| &function.insts[root]).ok_or(Unsupported::CustomWithoutFunction)?;
         let Operation::External(external) = &data.operation else { return Err(Unsupported::CustomWithoutFunction) };
         let (scales, zero_points) = (self.module_constant(external.scales), self.module_constant(external.zero_points));
         let mut tensors = Vec::new();
@@ -359,9 +359,8 @@ impl<'s> Writer<'_, 's> {
             }
         }
         // A convolution of channel planes reads only the image's own rows, so the image counts instead of the planes.
-        let planes =
-            group.root.and_then(|root| Some((channel_planes(function, &function.insts[root])?.source, function.insts[root].operands[0])));
-        let read = |value: Value| planes.filter(|(source, _)| *source == value).map_or(value, |(_, image)| image);
+        let planes = group.channel_planes();
+        let read = |value: Value| planes.filter(|(planes, _)| planes.source == value).map_or(value, |(_, image)| image);
         let values = group.inputs(function).into_iter().map(read).chain(group.outputs.iter().copied());
         origin.bytes = values.filter_map(|v| function.bound_bytes(function.stored_type(v))).sum();
         origin

@@ -57,7 +57,7 @@ impl<'a> Frame<'a> {
 
     /// Tests whether a group computes a row in short sections.
     fn shortens(&self, group: &Group) -> bool {
-        group.root.is_some_and(|root| self.shortened.contains(&root))
+        group.root().is_some_and(|root| self.shortened.contains(&root))
     }
 
     /// Tests whether a group has a special schedule that saves memory, so that its needs differ from the known ones.

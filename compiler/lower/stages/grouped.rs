@@ -154,7 +154,7 @@ mod tests {
             |_, grouped| {
                 let [first, second, third] = grouped.outputs[..] else { panic!("three outputs") };
                 assert!(first != second && second != third && third != first);
-                let copies = |work: &Work<'_>| if let Work::Group(group) = work { Some((group.copied?, group.outputs[0])) } else { None };
+                let copies = |work: &Work<'_>| if let Work::Group(group) = work { Some((group.copied()?, group.outputs[0])) } else { None };
                 let copies: Vec<_> = grouped.work().iter().filter_map(copies).collect();
                 assert_eq!(copies, [(grouped.inputs()[0], second), (first, third)]);
             },

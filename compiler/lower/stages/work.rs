@@ -41,7 +41,7 @@ pub(in crate::lower) fn of_method<'a>(function: &Function, nodes: &'a [Node]) ->
 fn linearise<'a>(function: &Function, nodes: &'a [Node], work: &mut Vec<Work<'a>>) {
     for node in nodes {
         match node {
-            Node::Group(group) if group.root.is_some_and(|root| function.insts[root].op() == Op::External) => {
+            Node::Group(group) if group.root().is_some_and(|root| function.insts[root].op() == Op::External) => {
                 work.push(Work::External(group));
             }
             Node::Group(group) => work.push(Work::Group(group)),

@@ -137,7 +137,7 @@ impl<'a> DepthwisePlanes<'a> {
         let [read, written] = [work.input_size, work.output_size].map(|[rows, columns]| rows * columns);
         let fits = if cx.block.is_some() { written == read } else { written <= read };
         let [output] = cx.group.outputs[..] else { return false };
-        let is_operand = cx.group.epilogue.as_ref().is_some_and(|epilogue| epilogue.operands.contains(&work.input));
+        let is_operand = cx.group.epilogue().is_some_and(|epilogue| epilogue.operands.contains(&work.input));
         fits && cx.element(output).bits() == work.element.bits() && !is_operand
     }
 }

@@ -554,7 +554,7 @@ impl DirectSchedule<'_> {
     pub(super) fn name(&self) -> String {
         let element = self.work.element.name();
         let [rows, columns] = self.work.window;
-        let is_conv = self.cx.group.root.is_some_and(|r| self.cx.function.insts[r].op() == crate::ir::Op::Conv);
+        let is_conv = self.cx.group.root().is_some_and(|r| self.cx.function.insts[r].op() == crate::ir::Op::Conv);
         if is_conv { format!("conv_{rows}x{columns}_{element}") } else { format!("matmul_{element}") }
     }
 }

@@ -1,6 +1,6 @@
 //! Accesses of operands: the relation between a position in the output and the operand's element.
 
-use crate::fuse::gathered::{gathered, integers};
+use crate::fuse::gathered::integers;
 use crate::ir::Value as Tensor;
 use crate::schedule::context::Context;
 use crate::schedule::quantity::Quantity;
@@ -43,7 +43,7 @@ pub enum Starts {
 impl Picked {
     /// Finds the tensor that instructions of the group pick `value` from. `None` if it is computed otherwise.
     pub fn new(cx: &Context<'_>, value: Tensor) -> Option<Self> {
-        let gathered = gathered(cx.function, &cx.group.insts, value)?;
+        let gathered = cx.group.gathered(value)?;
         let shape = cx.shape(gathered.source).ok()?;
         let starts = |d: usize| {
             let stride = shape[d + 1..].iter().product::<u64>() as i64;

@@ -6,7 +6,7 @@ use crate::schedule::context::Context;
 
 /// Returns the epilogue of a group, or the identity on the root's result.
 pub fn epilogue_of(cx: &Context<'_>) -> Epilogue {
-    if let Some(epilogue) = &cx.group.epilogue {
+    if let Some(epilogue) = cx.group.epilogue() {
         return epilogue.clone();
     }
     identity(cx, cx.group.outputs[0])

@@ -64,7 +64,7 @@ impl<'a> ElementWise<'a> {
     /// # Errors
     /// [`Unsupported`] if a shape is dynamic or an element type has no arithmetic.
     pub fn new(cx: Context<'a>, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
-        let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
+        let result = cx.group.root().map(|r| cx.function.insts[r].results[0]);
         let accumulator = result.map(|value| Accumulator { value, range, channels: &[], takes_offsets: false });
         let shape = cx.quantities(cx.group.outputs[0]);
         Self::of(cx, &epilogue_of(&cx), accumulator, result.as_slice(), cx.group.outputs.clone(), shape)
@@ -75,7 +75,7 @@ impl<'a> ElementWise<'a> {
     /// # Errors
     /// The errors of [`Self::new`].
     pub fn with_epilogue(cx: Context<'a>, epilogue: &crate::fuse::Epilogue, ranges: &SumRanges) -> Result<Self, Unsupported> {
-        let result = cx.group.root.map(|r| cx.function.insts[r].results[0]);
+        let result = cx.group.root().map(|r| cx.function.insts[r].results[0]);
         let accumulator = result.map(|value| Accumulator {
             value,
             range: ranges.all,
@@ -92,7 +92,7 @@ impl<'a> ElementWise<'a> {
     /// The errors of [`Self::new`].
     pub fn reader(cx: Context<'a>, operand: Tensor) -> Result<Self, Unsupported> {
         let whole = identity(&cx, operand);
-        let work = cx.group.prologue.as_ref().unwrap_or(&whole);
+        let work = cx.group.prologue().unwrap_or(&whole);
         Self::of(cx, work, None, &[], vec![], cx.quantities(operand))
     }
 

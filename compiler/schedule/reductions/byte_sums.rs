@@ -34,7 +34,7 @@ impl Lowering<'_> {
 
     /// Returns the conversion of bytes to 32 bits. `None` if the work on elements is anything else.
     pub(super) fn widening(&self) -> Option<ConvertOp> {
-        let expression = &self.schedule.cx.group.prologue.as_ref()?.expression;
+        let expression = &self.schedule.cx.group.prologue()?.expression;
         let &[result] = &expression.results[..] else { return None };
         let node = &expression.nodes[result];
         let reads = matches!(node.operands[..], [x] if expression.nodes[x].op == ScalarOp::Input(0));

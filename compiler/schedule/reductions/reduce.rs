@@ -265,7 +265,7 @@ impl Lowering<'_> {
     /// code or loops of its own. Partial results take a limited number of registers.
     fn together(&self) -> u64 {
         let cx = &self.schedule.cx;
-        let work = cx.group.prologue.iter().chain(&cx.group.epilogue);
+        let work = cx.group.prologue().into_iter().chain(cx.group.epilogue());
         let is_short = work.map(|work| work.expression.cost()).fold(0, u64::saturating_add) < SHORT_WORK;
         if cx.hides_latency() || cx.goal == Goal::Size || !is_short || self.lanes == 1 || !self.inner.is_empty() {
             return 1;
@@ -338,7 +338,7 @@ impl Lowering<'_> {
 
     /// Converts a result for the epilogue, if there is one.
     fn finish(&self, b: &mut KernelBuilder, total: Value) -> Value {
-        let is_stored = self.schedule.cx.group.epilogue.is_none();
+        let is_stored = self.schedule.cx.group.epilogue().is_none();
         if is_stored { total } else { self.schedule.reduction.finish(b, &self.reader, 0, total) }
     }
 

@@ -117,7 +117,7 @@ impl Schedule for WindowSchedule<'_> {
                 numbers.channels.row(b, lanes, self.cx.machine.masked_lanes, |b, channel, active| {
                     let at = Element { image, y, x, channel };
                     let result = self.reduce(b, &numbers, &reader, &hoisted.0, at, lanes, active).and_then(|sum| {
-                        let is_stored = self.keeps_bytes || self.cx.group.epilogue.is_none();
+                        let is_stored = self.keeps_bytes || self.cx.group.epilogue().is_none();
                         let sum = if is_stored { sum } else { self.reduction.finish(b, &reader, 0, sum) };
                         let base = numbers.channels.scale(b, pixel);
                         let flat = b.add(base, channel);

@@ -31,7 +31,7 @@ fn check_for(
     let function = builder.finish_method("main", results);
     let grouped = group(unroll::unroll(verify(&module).expect("sound"), function).expect("no control flow"), &module, &Fusions::All);
     let [Node::Group(group)] = &grouped.nodes[..] else { panic!("one group: {:?}", grouped.nodes) };
-    let rows = group.rowwise.as_ref().expect("rows");
+    let rows = group.rowwise().expect("rows");
     let packed = PackedWeights::default();
     let (levels, function) = (&[machine][..], &grouped.function);
     let cx = Context {

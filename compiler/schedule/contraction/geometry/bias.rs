@@ -32,7 +32,7 @@ pub fn take_bias(cx: &Context<'_>) -> Biased {
 
 /// Returns the node that adds the bias, and the number of the bias operand.
 fn find(cx: &Context<'_>, epilogue: &Epilogue) -> Option<(Node, usize)> {
-    let accumulator = cx.function.insts[cx.group.root?].results[0];
+    let accumulator = cx.function.insts[cx.group.root()?].results[0];
     let expression = &epilogue.expression;
     let is_accumulator = |n: Node| matches!(expression.nodes[n].op, ScalarOp::Input(i) if epilogue.operands[i as usize] == accumulator);
     let readers: Vec<Node> =
@@ -62,7 +62,7 @@ fn find(cx: &Context<'_>, epilogue: &Epilogue) -> Option<(Node, usize)> {
 fn without(epilogue: &Epilogue, sum: Node, cx: &Context<'_>) -> Expression {
     let expression = &epilogue.expression;
     let mut builder = ExpressionBuilder::new(&expression.inputs);
-    let accumulator = cx.group.root.map(|r| cx.function.insts[r].results[0]);
+    let accumulator = cx.group.root().map(|r| cx.function.insts[r].results[0]);
     let position = epilogue.operands.iter().position(|v| Some(*v) == accumulator).unwrap_or(0);
     let mut moved: Vec<Node> = Vec::with_capacity(expression.nodes.len());
     for (node, data) in &expression.nodes {

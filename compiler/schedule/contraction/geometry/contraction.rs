@@ -4,7 +4,7 @@ use super::bias;
 use super::image_sizes::{Numbers, Sizes};
 use super::long_row::{JoinedRows, LongRow};
 use super::phases::{Axis, Phases};
-use crate::fuse::{ChannelPlanes, Epilogue, channel_planes};
+use crate::fuse::{ChannelPlanes, Epilogue};
 use crate::ir::{ElementType, Expression, Inst, InstData, Operation, Value, operators};
 use crate::kernel::KernelBuilder;
 use crate::machine::Machine;
@@ -196,7 +196,7 @@ impl Contraction {
             })
         });
         let rows_and_width = |list: [u64; 3]| [list[1], list[2]];
-        let channel_planes = channel_planes(cx.function, data);
+        let channel_planes = cx.group.channel_planes().map(|(planes, _)| *planes);
         Ok(Self {
             input: channel_planes.map_or(data.operands[0], |planes| planes.source),
             channel_planes,

@@ -62,7 +62,7 @@ pub fn requirements_of(
 
 /// Returns the input and the output of a contraction, if the output may overwrite the input once rows are staged.
 pub fn overwritten_by_rows(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
-    let epilogue_reads_input = cx.group.epilogue.as_ref().is_some_and(|e| e.operands.contains(&work.input));
+    let epilogue_reads_input = cx.group.epilogue().is_some_and(|e| e.operands.contains(&work.input));
     // A row whose channels are in planes is in several places.
     let is_together = work.channel_planes.is_none() && work.is_one_plane() && work.matrices.is_empty();
     let is_by_rows = is_together && work.is_one_phase() && work.sizes.is_none();

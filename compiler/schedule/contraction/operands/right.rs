@@ -1,7 +1,8 @@
 //! Reading the right operand of a contraction.
 
 use super::weights::{Integers, Source, Weights};
-use crate::ir::{ElementType, InstData, Value, stored_right};
+use crate::fuse::View;
+use crate::ir::{ElementType, InstData, Value};
 use crate::schedule::context::Context;
 use crate::schedule::unsupported::Unsupported;
 
@@ -11,7 +12,10 @@ use crate::schedule::unsupported::Unsupported;
 /// [`Unsupported`] if the element type has no schedule.
 pub fn read(cx: &Context<'_>, data: &InstData, zero_point: i64, computed: bool) -> Result<Weights, Unsupported> {
     let operand = data.operands[1];
-    let (source, subtracted) = stored_right(cx.function, data);
+    let (source, subtracted) = match cx.group.right() {
+        Some(View::Stored(stored)) => (stored.source, stored.subtracted),
+        _ => (operand, 0),
+    };
     let constant = if computed { None } else { cx.constant_data(source) };
     let Some(constant) = constant else { return of_tensor(cx, source, zero_point) };
     let stored = cx.element(source);

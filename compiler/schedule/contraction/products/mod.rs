@@ -4,7 +4,7 @@
 mod dots;
 mod outer;
 
-use crate::fuse::turned_right;
+use crate::fuse::View;
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::{Arguments, Elements};
@@ -68,7 +68,7 @@ impl<'a> ProductsSchedule<'a> {
         let Operation::Matmul(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
         let (left, accumulator) = (data.operands[0], operator.accumulator);
-        let turned = turned_right(cx.function, data);
+        let turned = if let Some(View::Transposed(turned)) = cx.group.right() { Some(turned) } else { None };
         let right = turned.map_or(data.operands[1], |turned| turned.source);
         let elements = [cx.element(left), cx.element(right)];
         let whole = |e: &ElementType| matches!(e, ElementType::I8 | ElementType::U8 | ElementType::I16);
