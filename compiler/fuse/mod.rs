@@ -13,6 +13,7 @@
 //! never needs more memory. In [`graph`], two groups merge if one reads results of the other, or if both read one tensor. A merge may keep
 //! operands live for longer. So each has a name ([`Merge`]), by which the memory planner can leave it out ([`Fusions`]).
 
+mod accumulation;
 pub mod band;
 pub mod bands;
 pub mod batches;

@@ -5,6 +5,7 @@
 //! a load returns the current value. Branches and loops pass states like other values. Effect tokens are gone then: the order of values
 //! replaces them. Memory planning decides which of these values live in the state's own memory.
 
+use super::accumulation;
 use super::check;
 use super::flow::{Carried, Flow, Item, StateFlow};
 use crate::ir::{
@@ -62,7 +63,8 @@ pub fn unroll(module: Verified<'_>, function: ir::Func) -> Result<Flow, FlowErro
     items.extend(body);
     let states = entries.into_iter().map(|(state, entry)| StateFlow { state, entry, exit: unroller.states[&state] }).collect();
     unroller.into.results = results.into_iter().flatten().collect();
-    let flow = Flow { function: unroller.into, items, states };
+    let mut flow = Flow { function: unroller.into, items, states };
+    accumulation::decide(&mut flow.function);
     check::assert_sound(module, &flow, "unrolling");
     Ok(flow)
 }
@@ -265,7 +267,7 @@ impl Unroller<'_> {
             operands,
             results: vec![],
             source: data.source,
-            whole: data.whole,
+            accumulation: data.accumulation,
         })
     }
 
@@ -291,7 +293,8 @@ impl Unroller<'_> {
                 *v = names[v];
             }
         });
-        let copy = self.into.insts.push(InstData { operation, operands, results: vec![], source: data.source, whole: data.whole });
+        let copy =
+            self.into.insts.push(InstData { operation, operands, results: vec![], source: data.source, accumulation: data.accumulation });
         for &result in &data.results {
             let old = &from.values[result];
             let new = self.result(copy, rename_type(&old.ty, names), old.name.clone());

@@ -4,6 +4,7 @@
 //! control flow is instructions (`if`, `while`, `call`) that name other functions. The operators are the closed set of
 //! [`operators::OPS`]; element-wise work is not an operator each but a `map` over a [`scalar::Expression`].
 
+mod accumulation;
 pub mod allocation;
 pub mod attribute;
 pub mod axes;
@@ -29,6 +30,7 @@ pub mod types;
 pub mod verify;
 pub mod view;
 
+pub use accumulation::Accumulation;
 pub use allocation::{ImportedMethodPlan, ImportedPlan, Placement};
 pub use attribute::{Attribute, AttributeKind};
 pub use axes::{Axes, Axis};

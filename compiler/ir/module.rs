@@ -1,5 +1,6 @@
 //! Modules, functions, instructions and values, held in dense maps of entities.
 
+use super::accumulation::Accumulation;
 use super::allocation::ImportedPlan;
 use super::data::Data;
 use super::element_order::ElementOrder;
@@ -233,9 +234,8 @@ pub struct InstData {
     pub results: Vec<Value>,
     /// The origin of the instruction.
     pub source: Option<Source>,
-    /// The number of elements of the whole result, if this instruction computes a part of it. Decisions by the size of the work use it, so they are
-    /// the same for all cuts, and so are the numbers.
-    pub whole: Option<u64>,
+    /// The rounding of a contraction's sums, once it is decided for the whole contraction. Parts of a contraction keep it.
+    pub accumulation: Option<Accumulation>,
 }
 
 /// One value.
@@ -333,7 +333,7 @@ impl Function {
 
     /// Adds an instruction with the given result types at the end of the body.
     pub fn append(&mut self, operation: impl Into<Operation>, operands: Vec<Value>, types: Vec<Type>, source: Option<Source>) -> Inst {
-        let inst = self.insts.push(InstData { operation: operation.into(), operands, results: Vec::new(), source, whole: None });
+        let inst = self.insts.push(InstData { operation: operation.into(), operands, results: Vec::new(), source, accumulation: None });
         let results = types
             .into_iter()
             .enumerate()

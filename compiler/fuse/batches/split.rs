@@ -110,14 +110,13 @@ impl Writer<'_> {
         let size: Vec<Extent> = (0..shape.len()).map(|d| if follows(d) { Extent::Static(1) } else { shape[d] }).collect();
         let operation = Slice { start, size: size.clone(), stride: vec![1; shape.len()] }.into();
         let source = self.function.insts[self.region.insts[0]].source;
-        let data = InstData { operation, operands: vec![operand], results: vec![], source, whole: None };
+        let data = InstData { operation, operands: vec![operand], results: vec![], source, accumulation: None };
         self.part(data, operand, size, number)
     }
 
     /// Adds an instruction whose result is a part of a tensor.
-    fn part(&mut self, mut data: InstData, whole: Value, shape: Vec<Extent>, number: u64) -> Value {
+    fn part(&mut self, data: InstData, whole: Value, shape: Vec<Extent>, number: u64) -> Value {
         let function = &mut *self.function;
-        data.whole = data.whole.or(function.tensor(whole).static_elements());
         let inst = function.insts.push(data);
         let mut ty = function.tensor(whole).clone();
         ty.shape = shape;
@@ -143,7 +142,8 @@ impl Writer<'_> {
                 return;
             }
             let joined = list.chunks(extent as usize).zip(0..).map(|(run, number)| {
-                let data = InstData { operation: Concat::along(axis).into(), operands: run.to_vec(), results: vec![], source, whole: None };
+                let data =
+                    InstData { operation: Concat::along(axis).into(), operands: run.to_vec(), results: vec![], source, accumulation: None };
                 let shape = self.part_shape(output, axis);
                 self.part(data, output, shape, number)
             });

@@ -101,7 +101,7 @@ impl Writer<'_> {
         let mut ty = self.function.tensor(result).clone();
         ty.shape[groups.axis] = Extent::Static(groups.extent * elements / all);
         let operation = if whole.op() == Op::Reshape { Reshape { shape: ty.shape.clone() }.into() } else { whole.operation.clone() };
-        Some(self.insert(InstData { operation, whole: whole.whole.or(Some(all)), ..whole }, ty, None))
+        Some(self.insert(InstData { operation, ..whole }, ty, None))
     }
 
     /// Slices rows of an existing tensor; returns the tensor itself if these are all its rows.
@@ -116,14 +116,13 @@ impl Writer<'_> {
         size[ROWS] = Extent::Static(rows.end - rows.start);
         let operation = Slice { start, size, stride: vec![1; shape.len()] }.into();
         let source = self.function.insts[self.split.links[0].inst].source;
-        let data = InstData { operation, operands: vec![value], results: vec![], source, whole: None };
+        let data = InstData { operation, operands: vec![value], results: vec![], source, accumulation: None };
         self.band(data, value, &rows)
     }
 
     /// Adds an instruction whose result is some rows of a tensor.
-    fn band(&mut self, mut data: InstData, whole: Value, rows: &Range<u64>) -> Value {
+    fn band(&mut self, data: InstData, whole: Value, rows: &Range<u64>) -> Value {
         let function = &*self.function;
-        data.whole = data.whole.or(function.tensor(whole).static_elements());
         let mut ty = function.tensor(whole).clone();
         ty.shape[ROWS] = Extent::Static(rows.end - rows.start);
         let name = function.values[whole].name.as_ref().map(|name| format!("{name} rows {}..{}", rows.start, rows.end));

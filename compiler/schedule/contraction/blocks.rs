@@ -8,7 +8,7 @@
 //! value of the sums of its blocks.
 
 use crate::ir::operators::{BlockMatmul, block_unit};
-use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
+use crate::ir::{Accumulation, ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 use crate::schedule::arguments::{Arguments, Elements};
@@ -148,7 +148,7 @@ impl<'a> BlockSchedule<'a> {
 
     /// Tests whether products are fused with their sums.
     fn fuses(&self) -> bool {
-        fuses(self.cx.machine, self.multiply_accumulates())
+        fuses(self.cx.machine, Accumulation::of_products(self.multiply_accumulates()))
     }
 
     /// Returns the number of corrections, which are the initial values of block sums.

@@ -5,7 +5,7 @@ use super::image_sizes::{Numbers, Sizes};
 use super::long_row::{JoinedRows, LongRow};
 use super::phases::{Axis, Phases};
 use crate::fuse::{ChannelPlanes, Epilogue};
-use crate::ir::{ElementType, Expression, Inst, InstData, Operation, Value, operators};
+use crate::ir::{Accumulation, ElementType, Expression, Inst, InstData, Operation, Value, operators};
 use crate::kernel::KernelBuilder;
 use crate::machine::Machine;
 use crate::schedule::arguments::Arguments;
@@ -66,8 +66,8 @@ pub struct Contraction {
     pub epilogue: Epilogue,
     /// Initial value of the integer sums, for each output channel.
     pub bias: Option<Vec<i32>>,
-    /// Elements of the whole contraction's result and of this part's result, if this is a part of a contraction.
-    pub share: Option<(u64, u64)>,
+    /// Rounding of the sums, if it is decided for the whole contraction.
+    pub accumulation: Option<Accumulation>,
 }
 
 /// The outermost of three spatial dimensions; one plane if there are fewer.
@@ -99,18 +99,9 @@ pub struct Matrices {
     pub right: u64,
 }
 
-/// Minimum number of products for fused float sums. Smaller contractions sum exactly as the reference does: they take no time, and in small
-/// models cancellation makes a rounding visible.
-const REFERENCE_ROUNDING_BELOW: u64 = 4096;
-
-/// Tests whether a contraction with this many products uses fused operations on a machine.
-pub fn fuses(machine: &Machine, multiply_accumulates: u64) -> bool {
-    machine.fma && multiply_accumulates >= REFERENCE_ROUNDING_BELOW
-}
-
-/// Returns [`Contraction::share`].
-fn share(cx: &Context<'_>, data: &InstData) -> Option<(u64, u64)> {
-    Some((data.whole?, cx.function.tensor(*data.results.first()?).static_elements()?))
+/// Tests whether sums with a rounding use fused operations on a machine.
+pub fn fuses(machine: &Machine, accumulation: Accumulation) -> bool {
+    machine.fma && accumulation == Accumulation::Fused
 }
 
 /// Maximum input dilation. More phases are not worth their code.
@@ -221,7 +212,7 @@ impl Contraction {
             accumulator: conv.accumulator,
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
-            share: share(cx, data),
+            accumulation: data.accumulation,
         })
     }
 
@@ -260,7 +251,7 @@ impl Contraction {
             accumulator: matmul.accumulator,
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
-            share: share(cx, data),
+            accumulation: data.accumulation,
         })
     }
 
@@ -326,9 +317,7 @@ impl Contraction {
     /// Tests whether products are added with fused operations on a machine. All parts of a contraction agree, so that sums do not depend on the
     /// division.
     pub fn fuses(&self, machine: &Machine) -> bool {
-        let (whole, own) = self.share.unwrap_or((1, 1));
-        let products = u128::from(self.multiply_accumulates()) * u128::from(whole) / u128::from(own.max(1));
-        fuses(machine, u64::try_from(products).unwrap_or(u64::MAX))
+        fuses(machine, self.accumulation.unwrap_or_else(|| Accumulation::of_products(self.multiply_accumulates())))
     }
 
     /// Loads the sizes in a kernel. It must precede all loops.

@@ -5,7 +5,7 @@ mod dots;
 mod outer;
 
 use crate::fuse::View;
-use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
+use crate::ir::{Accumulation, ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
@@ -173,7 +173,7 @@ impl Schedule for ProductsSchedule<'_> {
         let right_step = cells.number(&mut b, &self.right_step);
         let most = self.matrices.iter().map(|m| &m[0]).chain(&self.extents).cloned().collect::<Vec<_>>();
         let multiply_accumulates = product(&most).most(self.cx.function).unwrap_or(u64::MAX);
-        let fuses = fuses(self.cx.machine, multiply_accumulates);
+        let fuses = fuses(self.cx.machine, Accumulation::of_products(multiply_accumulates));
         let buffers = [buffers[0], buffers[1]];
         let lowering = Lowering { schedule: self, buffers, panel, writer, hoisted, wide, rows, columns, inner, right_step, fuses };
         let zero = b.index(0);
