@@ -273,7 +273,7 @@ impl<'a> DirectSchedule<'a> {
             return None;
         }
         let mut work = self.work.clone();
-        work.fold_pixels(1);
+        work.geometry.fold_pixels(1);
         overwritten_by_rows(self.cx, &work)
     }
 
@@ -410,13 +410,13 @@ fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, (staged, in_short): (Op
         // Rows that are not staged may have any length.
         (None, false) => pixels,
     };
-    work.fold_pixels(pixels);
+    work.geometry.fold_pixels(pixels);
     let is_shorter = work.short_section(tile).is_some_and(|length| length < width);
     if in_short && is_shorter {
         work.cut_row(true, tile);
         return None;
     }
-    work.fold_pixels(width);
+    work.geometry.fold_pixels(width);
     is_shorter.then_some(0)
 }
 

@@ -139,7 +139,7 @@ impl<'a> SparseProducts<'a> {
         let weights = work.weights.sparse_elements().unwrap_or(0);
         let block = Block::best(cx.machine, &work, weights).ok_or(Unsupported::SparsePixels)?;
         let panels = panels(&cx, &work);
-        work.fold_pixels(block.pixels);
+        work.geometry.fold_pixels(block.pixels);
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         Ok(Self { cx, work, element_wise, panels, weights, block })
     }

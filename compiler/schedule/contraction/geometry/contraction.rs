@@ -1,57 +1,26 @@
 //! Contractions: convolutions and matrix products in one geometry.
 
 use super::bias;
-use super::image_sizes::{Numbers, Sizes};
-use super::long_row::{JoinedRows, LongRow};
+use super::image_sizes::Sizes;
 use super::phases::{Axis, Phases};
-use crate::fuse::{ChannelPlanes, Epilogue};
+use super::windows::{Geometry, Planes, matrices, pointwise};
+use crate::fuse::Epilogue;
 use crate::ir::{Accumulation, ElementType, Expression, Inst, InstData, Operation, Value, operators};
-use crate::kernel::KernelBuilder;
 use crate::machine::Machine;
-use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::contraction::operands::right::read;
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::elementwise::epilogue::epilogue_of;
-use crate::schedule::quantity::{Number, Quantity};
 use crate::schedule::unsupported::Unsupported;
+use std::ops::Deref;
 
-/// A convolution over [batch, planes, rows, width, channels]. A matrix product is one row with a 1×1 window.
+/// A convolution or a product of matrices. It answers the questions of its [`Geometry`], too.
 #[derive(Clone, Debug)]
 pub struct Contraction {
     /// Input, over which the window slides.
     pub input: Value,
-    /// Number of images.
-    pub batch: u64,
-    /// Outermost of three spatial dimensions.
-    pub planes: Planes,
-    /// Loops over matrix products with different right operands; empty if all rows use the same one.
-    pub matrices: Vec<Matrices>,
-    /// Rows and width of the input.
-    pub input_size: [u64; 2],
-    /// Channels of the input.
-    pub channels: u64,
-    /// Rows and width of the output.
-    pub output_size: [u64; 2],
-    /// Channels of the output.
-    pub outputs: u64,
-    /// Rows and width of the window.
-    pub window: [u64; 2],
-    /// Layout of the input if its channels are not innermost: [images, channels, rows, columns].
-    pub channel_planes: Option<ChannelPlanes>,
-    /// Batch and sizes, if some are known only at run time. The numbers above are then their bounds.
-    pub sizes: Option<Sizes>,
-    /// Long row whose sections replace the rows of windows. The starts of input rows then have the distance that those of the output need, and
-    /// their padding is pixels of their neighbours.
-    pub sections: Option<LongRow>,
-    /// Rows of the image that are computed as one row, which is then the output's row.
-    pub joined: Option<JoinedRows>,
-    /// Strides.
-    pub strides: [u64; 2],
-    /// Taps of planes, rows and columns.
-    pub phases: [Phases; 3],
-    /// Groups.
-    pub groups: u64,
+    /// Extents, windows and their order.
+    pub geometry: Geometry,
     /// Element type of the input.
     pub element: ElementType,
     /// Zero point of the input.
@@ -67,36 +36,15 @@ pub struct Contraction {
     /// Initial value of the integer sums, for each output channel.
     pub bias: Option<Vec<i32>>,
     /// Rounding of the sums, if it is decided for the whole contraction.
-    pub accumulation: Option<Accumulation>,
+    accumulation: Option<Accumulation>,
 }
 
-/// The outermost of three spatial dimensions; one plane if there are fewer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Planes {
-    /// Planes of the input.
-    pub input: u64,
-    /// Planes of the output.
-    pub output: u64,
-    /// Planes of the window.
-    pub window: u64,
-    /// Step between windows.
-    pub stride: u64,
-}
+impl Deref for Contraction {
+    type Target = Geometry;
 
-impl Planes {
-    /// A single plane.
-    pub const ONE: Self = Self { input: 1, output: 1, window: 1, stride: 1 };
-}
-
-/// A loop over matrix products.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Matrices {
-    /// Number of products.
-    pub count: u64,
-    /// Elements from one left matrix to the next; 0 if it repeats.
-    pub left: u64,
-    /// Elements from one right matrix to the next; 0 if it repeats.
-    pub right: u64,
+    fn deref(&self) -> &Geometry {
+        &self.geometry
+    }
 }
 
 /// Tests whether sums with a rounding use fused operations on a machine.
@@ -190,21 +138,23 @@ impl Contraction {
         let channel_planes = cx.group.channel_planes().map(|(planes, _)| *planes);
         Ok(Self {
             input: channel_planes.map_or(data.operands[0], |planes| planes.source),
-            channel_planes,
-            batch: shape[0],
-            planes: Planes { input: input_size[0], output: output_size[0], window: window[0], stride: strides[0] },
-            matrices: vec![],
-            input_size: rows_and_width(input_size),
-            channels: shape[shape.len() - 1],
-            output_size: rows_and_width(output_size),
-            outputs: filter[0],
-            window: rows_and_width(window),
-            sizes,
-            sections: None,
-            joined: None,
-            strides: rows_and_width(strides),
-            phases,
-            groups: conv.groups,
+            geometry: Geometry {
+                channel_planes,
+                batch: shape[0],
+                planes: Planes { input: input_size[0], output: output_size[0], window: window[0], stride: strides[0] },
+                matrices: vec![],
+                input_size: rows_and_width(input_size),
+                channels: shape[shape.len() - 1],
+                output_size: rows_and_width(output_size),
+                outputs: filter[0],
+                window: rows_and_width(window),
+                sizes,
+                sections: None,
+                joined: None,
+                strides: rows_and_width(strides),
+                phases,
+                groups: conv.groups,
+            },
             element: cx.element(data.operands[0]),
             input_zero_point: conv.input_zero_point,
             open: cx.module.open_constants,
@@ -229,21 +179,23 @@ impl Contraction {
         let rows = if shared { shape[..shape.len() - 1].iter().product() } else { shape[shape.len() - 2] };
         Ok(Self {
             input: data.operands[0],
-            channel_planes: None,
-            batch: 1,
-            planes: Planes::ONE,
-            matrices,
-            input_size: [1, rows],
-            channels: inner,
-            output_size: [1, rows],
-            outputs,
-            window: [1, 1],
-            sizes: None,
-            sections: None,
-            joined: None,
-            strides: [1, 1],
-            phases: [1, 1, rows].map(pointwise),
-            groups: 1,
+            geometry: Geometry {
+                channel_planes: None,
+                batch: 1,
+                planes: Planes::ONE,
+                matrices,
+                input_size: [1, rows],
+                channels: inner,
+                output_size: [1, rows],
+                outputs,
+                window: [1, 1],
+                sizes: None,
+                sections: None,
+                joined: None,
+                strides: [1, 1],
+                phases: [1, 1, rows].map(pointwise),
+                groups: 1,
+            },
             element: cx.element(data.operands[0]),
             input_zero_point: matmul.left_zero_point,
             open: cx.module.open_constants,
@@ -296,82 +248,10 @@ impl Contraction {
         matches!(self.element, ElementType::F16 | ElementType::Bf16)
     }
 
-    /// Returns the number of products in one output element.
-    pub fn per_output(&self) -> u64 {
-        self.planes.window * self.window[0] * self.window[1] * (self.channels / self.groups)
-    }
-
-    /// Returns the number of output pixels, of all images.
-    pub fn pixels(&self) -> u64 {
-        let [rows, width] = self.output_size;
-        let of_plane = self.sections.map_or(rows.saturating_mul(width), |row| row.output);
-        self.batch.saturating_mul(self.planes.output).saturating_mul(of_plane)
-    }
-
-    /// Returns the number of multiply-accumulates, padded taps included.
-    pub fn multiply_accumulates(&self) -> u64 {
-        let factors = [self.pixels(), self.outputs, self.per_output()];
-        self.matrices.iter().map(|m| m.count).chain(factors).fold(1, u64::saturating_mul)
-    }
-
     /// Tests whether products are added with fused operations on a machine. All parts of a contraction agree, so that sums do not depend on the
     /// division.
     pub fn fuses(&self, machine: &Machine) -> bool {
         fuses(machine, self.accumulation.unwrap_or_else(|| Accumulation::of_products(self.multiply_accumulates())))
-    }
-
-    /// Loads the sizes in a kernel. It must precede all loops.
-    pub fn numbers(&self, b: &mut KernelBuilder, arguments: &mut Arguments) -> Numbers {
-        let sizes = self.sizes.clone().unwrap_or_else(|| {
-            let with_planes = |planes: u64, [rows, columns]: [u64; 2]| [planes, rows, columns];
-            let input = with_planes(self.planes.input, self.input_size);
-            Sizes::known(self.batch, input, with_planes(self.planes.output, self.output_size))
-        });
-        let numbers = sizes.load(b, arguments, &Quantity::known(self.channels as i64));
-        let Some(row) = self.sections else { return numbers };
-        let elements = Number::Known((row.input * self.channels) as i64);
-        Numbers { plane_elements: elements, image_elements: elements, output_pixels: Number::Known(row.output as i64), ..numbers }
-    }
-
-    /// Tests whether taps fall outside the input, or may do so.
-    pub fn is_padded(&self) -> bool {
-        self.sizes.is_some() || self.phases.iter().any(|p| p.padding_low != 0 || p.padding_high != 0)
-    }
-
-    /// Tests whether there is one plane, with a window of one plane.
-    pub fn is_one_plane(&self) -> bool {
-        self.planes == Planes::ONE && self.sizes.as_ref().is_none_or(Sizes::are_one_plane)
-    }
-
-    /// Tests whether planes of a window fall outside the input, or may do so.
-    pub fn pads_planes(&self) -> bool {
-        let Phases { padding_low, padding_high, .. } = self.phases[0];
-        padding_low + padding_high > 0
-            || self.sizes.as_ref().is_some_and(|sizes| sizes.input[0].as_known().is_none() || !sizes.shift[0].is(0))
-    }
-
-    /// Tests whether neighbouring output positions use the same taps of the filter.
-    pub fn is_one_phase(&self) -> bool {
-        self.phases.iter().all(|p| p.list.len() == 1 && p.step == 1)
-    }
-
-    /// Tests whether every output pixel reads only its own input pixel.
-    pub fn is_pointwise(&self) -> bool {
-        self.planes.window == 1
-            && self.planes.stride == 1
-            && self.is_one_phase()
-            && self.window == [1, 1]
-            && self.strides == [1, 1]
-            && !self.is_padded()
-    }
-
-    /// Turns the pixels of a pointwise contraction into rows of a length that divides their number.
-    pub fn fold_pixels(&mut self, width: u64) {
-        let pixels = self.batch * self.planes.input * self.input_size[0] * self.input_size[1];
-        (self.batch, self.planes) = (1, Planes::ONE);
-        self.input_size = [pixels / width.max(1), width];
-        self.output_size = self.input_size;
-        self.phases = [1, self.input_size[0], self.input_size[1]].map(pointwise);
     }
 }
 
@@ -391,35 +271,4 @@ fn trailing_ones(conv: &operators::Conv, extents: [&[u64]; 3]) -> usize {
 fn needed_behind(elements: u64, windows: u64, stride: u64, (taps, dilation): (u64, u64)) -> u64 {
     let reach = windows.saturating_sub(1).saturating_mul(stride).saturating_add((taps - 1) * dilation + 1);
     reach.saturating_sub(elements)
-}
-
-/// Returns the phases of a dimension with a window of one tap.
-pub fn pointwise(extent: u64) -> Phases {
-    let axis = Axis { input: extent, output: extent, window: 1, dilation: 1, input_dilation: 1, padding_low: 0, padding_high: 0 };
-    Phases::new(&axis)
-}
-
-/// Returns the loops over matrix products of broadcast leading dimensions. Neighbouring loops are joined if one stride serves both.
-fn matrices(left: &[u64], right: &[u64], output: &[u64]) -> Vec<Matrices> {
-    let rank = output.len() - 2;
-    let steps = |shape: &[u64]| -> Vec<u64> {
-        let (leading, matrix) = shape.split_at(shape.len() - 2);
-        let mut step = matrix.iter().product();
-        let mut steps = vec![0; rank];
-        for (d, &extent) in leading.iter().enumerate().rev() {
-            steps[rank - leading.len() + d] = if extent == 1 { 0 } else { step };
-            step *= extent;
-        }
-        steps
-    };
-    let (left, right) = (steps(left), steps(right));
-    let mut loops: Vec<Matrices> = Vec::new();
-    for d in (0..rank).rev().filter(|&d| output[d] != 1) {
-        let outer = Matrices { count: output[d], left: left[d], right: right[d] };
-        match loops.first_mut() {
-            Some(inner) if outer.left == inner.left * inner.count && outer.right == inner.right * inner.count => inner.count *= outer.count,
-            _ => loops.insert(0, outer),
-        }
-    }
-    loops
 }

@@ -41,10 +41,11 @@ impl Contraction {
 
     /// Joins the rows of the contraction's images to one row.
     pub fn join_rows(&mut self) {
-        let [count, width] = self.output_size;
-        self.joined = Some(JoinedRows { count, width });
-        self.output_size = [1, count * width];
-        for (phases, count) in self.phases[1..].iter_mut().zip(self.output_size) {
+        let geometry = &mut self.geometry;
+        let [count, width] = geometry.output_size;
+        geometry.joined = Some(JoinedRows { count, width });
+        geometry.output_size = [1, count * width];
+        for (phases, count) in geometry.phases[1..].iter_mut().zip(geometry.output_size) {
             phases.list.iter_mut().for_each(|phase| phase.count = count);
         }
     }

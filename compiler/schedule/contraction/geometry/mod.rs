@@ -8,3 +8,4 @@ pub mod long_row;
 pub mod needs;
 pub mod phases;
 pub mod places;
+pub mod windows;

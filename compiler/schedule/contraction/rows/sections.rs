@@ -4,9 +4,10 @@
 
 use super::staging::{Ring, Staging};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Value};
-use crate::schedule::contraction::geometry::contraction::{Contraction, pointwise};
+use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::long_row::LongRow;
 use crate::schedule::contraction::geometry::places::{Image, RowPlace};
+use crate::schedule::contraction::geometry::windows::pointwise;
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::loops::if_then;
 use crate::schedule::quantity::Number;
@@ -79,15 +80,16 @@ impl Contraction {
     /// Divides the row into sections of `length` output pixels.
     fn cut_into(&mut self, length: u64) {
         let sections = self.row_pixels().div_ceil(length);
-        let columns = &mut self.phases[2];
-        self.sections = Some(LongRow { input: self.input_size[1], output: self.output_size[1], sections, length });
-        let step = length * self.strides[1];
-        let span = (length - 1) * self.strides[1] + columns.reach();
+        let geometry = &mut self.geometry;
+        let columns = &mut geometry.phases[2];
+        geometry.sections = Some(LongRow { input: geometry.input_size[1], output: geometry.output_size[1], sections, length });
+        let step = length * geometry.strides[1];
+        let span = (length - 1) * geometry.strides[1] + columns.reach();
         columns.padding_high = span.saturating_sub(columns.padding_low + step);
         columns.list.iter_mut().for_each(|phase| phase.count = length);
-        self.output_size = [sections, length * columns.step];
-        self.input_size = [sections, step];
-        self.phases[1] = pointwise(sections);
+        geometry.output_size = [sections, length * columns.step];
+        geometry.input_size = [sections, step];
+        geometry.phases[1] = pointwise(sections);
     }
 }
 
