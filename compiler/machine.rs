@@ -244,12 +244,12 @@ pub struct Machine {
 const MOST_UNPACKED: u32 = 2;
 
 impl Machine {
-    /// Tests whether a register holds a vector, so that instructions can combine its lanes.
-    pub fn has_vector_registers(&self) -> bool {
+    /// Tests whether instructions can combine the lanes of a vector, because a register holds it.
+    pub fn combines_lanes(&self) -> bool {
         matches!(self.registers, Registers::Vectors(_))
     }
 
-    /// Tests whether work on a vector costs less than work on each of its elements.
+    /// Tests whether work on a vector costs less than work on each of its elements. This holds on GPUs, too, which do not combine lanes.
     pub fn has_vectors(&self) -> bool {
         !matches!(self.registers, Registers::Words(_))
     }

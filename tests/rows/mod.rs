@@ -156,7 +156,7 @@ fn best_elements_match_on_every_machine() {
                 let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("top_k has a schedule");
                 let in_order = lowered.program.kernels.iter().any(|kernel| kernel.to_string().contains("shuffle"));
                 let most = machine.lanes((element.bits() / 8).max(4)).into();
-                assert_eq!(in_order, machine.has_vector_registers() && (2..=most).contains(&count), "{what} on {}", machine.level);
+                assert_eq!(in_order, machine.combines_lanes() && (2..=most).contains(&count), "{what} on {}", machine.level);
             }
         }
     }

@@ -32,7 +32,7 @@ pub(super) struct Features {
 impl Features {
     fn of(machine: &CpuMachine) -> Self {
         let dot8 = machine.byte_fours.then_some(machine.dot);
-        Self { isa: machine.isa, vectors: machine.has_vector_registers(), fma: machine.fma, dot8 }
+        Self { isa: machine.isa, vectors: machine.combines_lanes(), fma: machine.fma, dot8 }
     }
 
     /// Tests whether the machine is x86-64.
@@ -95,7 +95,7 @@ pub fn lower(kernel: &Kernel, isa: &dyn TargetIsa, machine: &CpuMachine) -> Resu
         bases: vec![],
         scopes: vec![Scope::default()],
         failures: BTreeMap::new(),
-        widened_loads: if machine.has_vector_registers() { widened_loads(kernel) } else { FxHashMap::default() },
+        widened_loads: if machine.combines_lanes() { widened_loads(kernel) } else { FxHashMap::default() },
         spare: None,
     };
     lowering.enter();

@@ -86,7 +86,7 @@ impl<'a> AttentionSchedule<'a> {
         let bytes = keys.most(self.cx.function).unwrap_or(0);
         let single = self.queries.as_known().is_none_or(|queries| queries == 1);
         // All CPU levels must have the same number of kernels.
-        let in_order = self.cx.writes_out() && self.cx.levels.iter().all(|machine| machine.has_vector_registers());
+        let in_order = self.cx.writes_out() && self.cx.levels.iter().all(|machine| machine.combines_lanes());
         single && in_order && self.shape.groups > 1 && bytes >= KEY_BY_KEY_FROM
     }
 

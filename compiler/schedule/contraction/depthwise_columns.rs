@@ -21,7 +21,7 @@ impl Columns {
     /// The columns of a convolution whose windows are read in place; nothing where rows are staged in a ring of so many bytes.
     pub fn in_place(cx: &Context<'_>, work: &Contraction, form: Form, ring: u64) -> Option<Self> {
         let machine = cx.machine;
-        let is_fast = cx.writes_out() && machine.has_vector_registers() && ring > machine.l1_bytes;
+        let is_fast = cx.writes_out() && machine.combines_lanes() && ring > machine.l1_bytes;
         let is_plain = form == Form::Float && !work.reads_halves() && work.outputs == work.channels && work.strides[1] > 1;
         let is_image = work.is_one_plane() && work.is_one_phase() && work.sizes.is_none() && work.sections.is_none();
         let is_dense = work.phases.iter().all(|phases| phases.dilation == 1);

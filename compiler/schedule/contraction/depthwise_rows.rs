@@ -53,7 +53,7 @@ impl Products {
     fn on(machine: &Machine) -> Option<Self> {
         match machine.dot {
             // Machines without vectors can hold neither rows of vectors nor their sums.
-            _ if !machine.has_vector_registers() => None,
+            _ if !machine.combines_lanes() => None,
             DotProduct::Signed8 if machine.adds_in_16_bits && !machine.byte_fours => Some(Self::In16Bits),
             DotProduct::UnsignedSigned8 | DotProduct::Signed8 => Some(Self::Fours),
             DotProduct::Signed16 => machine.word_pairs.then_some(Self::Pairs),

@@ -351,7 +351,7 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     if let Some(squares) = work.in_squares(cx, form) {
         return squares;
     }
-    let serves = |level: &&Machine| level.has_vector_registers();
+    let serves = |level: &&Machine| level.combines_lanes();
     let are_constant = !matches!(work.weights, Weights::Computed { .. }) && work.weights.sparse_elements().is_none();
     let is_image = work.pixels() > 1 && work.groups == 1 && work.matrices.is_empty() && cx.block.is_none();
     if form != Form::Float || cx.goal == Goal::Size || !are_constant || !is_image || !cx.levels.iter().all(serves) {

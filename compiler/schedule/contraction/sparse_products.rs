@@ -42,8 +42,8 @@ const OF_FILLING: u64 = 8;
 pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let is_plain = work.groups == 1 && work.matrices.is_empty() && work.sizes.is_none() && work.channel_planes.is_none();
     let is_of_pixels = is_plain && work.is_pointwise() && work.element == ElementType::F32 && cx.block.is_none();
-    let has_vectors = cx.machine.has_vector_registers() && !cx.machine.at_once;
-    if !is_of_pixels || !has_vectors || work.open || !work.weights.are_floats() {
+    let combines_lanes = cx.machine.combines_lanes() && !cx.machine.at_once;
+    if !is_of_pixels || !combines_lanes || work.open || !work.weights.are_floats() {
         return false;
     }
     let Some(weights) = work.weights.sparse_elements().filter(|_| panels(cx, work).sparse) else { return false };
@@ -52,7 +52,7 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
         products + products / 5 + OF_FILLING * weights
     };
     let is_faster = |machine: &Machine| {
-        let block = machine.has_vector_registers().then(|| Block::best(machine, work, weights)).flatten();
+        let block = machine.combines_lanes().then(|| Block::best(machine, work, weights)).flatten();
         block.is_some_and(|block| block.instructions(machine, work, weights) < dense(machine))
     };
     cx.levels_of_isa().all(is_faster)

@@ -252,7 +252,7 @@ impl TopKSchedule<'_> {
         let machine = self.cx.machine;
         let count = u16::try_from(self.count.as_known()?).ok().filter(|&count| count > 1)?;
         let most = machine.lanes(self.lane.bytes().max(Lane::I32.bytes()));
-        let fits = machine.has_vector_registers() && count <= most;
+        let fits = machine.combines_lanes() && count <= most;
         fits.then(|| (count, count.next_power_of_two()))
     }
 

@@ -26,7 +26,7 @@ impl Lowering<'_> {
     pub(super) fn byte_sum(&self, dimension: &Dimension, inner: &[Dimension], lanes: u16) -> Option<ByteSum> {
         let cx = &self.schedule.cx;
         let Number::Known(extent) = dimension.extent else { return None };
-        let in_vectors = lanes > 1 && cx.writes_out() && cx.machine.has_vector_registers();
+        let in_vectors = lanes > 1 && cx.writes_out() && cx.machine.combines_lanes();
         let fits = in_vectors && inner.is_empty() && extent >= LEAST && self.schedule.reduction.is(Kind::Sum);
         let widening = self.widening().filter(|_| fits)?;
         Some(ByteSum { step: dimension.input_step, extent, widening })

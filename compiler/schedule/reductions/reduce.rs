@@ -145,7 +145,7 @@ impl ReduceSchedule<'_> {
         // Masks have no bytes.
         let Some(most) = (REGISTERS * u32::from(machine.vector_bytes()) / 2).checked_div(self.reduction.lane_bytes()) else { return lanes };
         let fits = |lanes: u16| u32::from(lanes) <= most && channels % i64::from(lanes) == 0;
-        let in_vectors = lanes > 1 && self.cx.writes_out() && machine.has_vector_registers();
+        let in_vectors = lanes > 1 && self.cx.writes_out() && machine.combines_lanes();
         let mut wider = [4, 2].into_iter().filter_map(|by| lanes.checked_mul(by));
         wider.find(|&wide| in_vectors && fits(wide)).unwrap_or(lanes)
     }

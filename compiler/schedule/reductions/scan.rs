@@ -53,7 +53,7 @@ impl<'a> ScanSchedule<'a> {
 
     /// Returns the number of lines of single elements that are scanned side by side, so that their sums hide each other's latency.
     fn together(&self) -> u64 {
-        if self.cx.writes_out() && self.cx.machine.has_vector_registers() { TOGETHER } else { 1 }
+        if self.cx.writes_out() && self.cx.machine.combines_lanes() { TOGETHER } else { 1 }
     }
 }
 

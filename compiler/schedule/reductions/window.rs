@@ -63,7 +63,7 @@ impl<'a> WindowSchedule<'a> {
         let mut reader = ElementWise::reader(cx, operand)?;
         let writer = ElementWise::new(cx, sums(&reader, operator.reduction, &operator.size))?;
         let reduction = Reduction::new(operator.reduction, cx.element(operand))?;
-        let is_in_bytes = cx.machine.has_vector_registers() && shape[shape.len() - 1] > 1;
+        let is_in_bytes = cx.machine.combines_lanes() && shape[shape.len() - 1] > 1;
         let of_bytes = reduction.of_bytes().filter(|_| is_in_bytes && reader.keep_bytes());
         Ok(Self {
             cx,

@@ -88,7 +88,7 @@ impl<'a> Across<'a> {
     /// [`Unsupported`] for shapes and types without lowering.
     pub fn new(rows: &Facts<'a>) -> Result<Option<Self>, Unsupported> {
         let Some(length) = rows.length.as_known().and_then(|n| u16::try_from(n).ok()) else { return Ok(None) };
-        if !rows.cx.writes_out() || !rows.cx.machine.has_vector_registers() || u64::from(length) > LONGEST {
+        if !rows.cx.writes_out() || !rows.cx.machine.combines_lanes() || u64::from(length) > LONGEST {
             return Ok(None);
         }
         let passes = Passes::new(&rows.cx, rows.rows, KEPT_FROM);

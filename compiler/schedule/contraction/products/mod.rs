@@ -130,11 +130,7 @@ fn way(cx: &Context<'_>, [rows, _, inner]: &[Quantity; 3]) -> Way {
     let are_many = rows.most(cx.function).is_ok_and(|rows| rows >= FEWEST_ROWS as u64);
     match inner.most(cx.function) {
         Ok(inner)
-            if are_many
-                && inner <= LONGEST_TURNED
-                && TURNED_LANES.contains(&lanes)
-                && cx.writes_out()
-                && cx.machine.has_vector_registers() =>
+            if are_many && inner <= LONGEST_TURNED && TURNED_LANES.contains(&lanes) && cx.writes_out() && cx.machine.combines_lanes() =>
         {
             Way::Panels(inner.next_multiple_of(lanes.into()) * u64::from(lanes))
         }

@@ -657,7 +657,7 @@ fn positions(work: &Contraction, dimension: usize) -> u64 {
 /// contiguous.
 fn neighbours(schedule: &DirectSchedule<'_>, element_wise: &ElementWise<'_>, lanes: u64) -> u64 {
     let (work, machine) = (&schedule.work, schedule.cx.machine);
-    let are_whole = work.groups == 1 && work.outputs == lanes && work.phases[2].step == 1 && machine.has_vector_registers();
+    let are_whole = work.groups == 1 && work.outputs == lanes && work.phases[2].step == 1 && machine.combines_lanes();
     let most = 1 << schedule.tile.pixels.max(1).ilog2();
     if are_whole { element_wise.neighbours(machine, lanes).min(most) } else { 1 }
 }
