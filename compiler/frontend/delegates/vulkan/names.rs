@@ -3,7 +3,6 @@
 use super::{elementwise, images, products, tokens, training};
 use crate::frontend::executorch::effects;
 use crate::frontend::executorch::ops::{self, Translate};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -27,224 +26,136 @@ pub(super) fn find(name: &str) -> Option<Operator> {
 
 /// The names of all operators, in order.
 pub fn operators() -> impl Iterator<Item = &'static str> {
-    TABLE.keys().copied()
+    TABLE.keys().map(String::as_str)
 }
 
-static TABLE: LazyLock<BTreeMap<&'static str, Operator>> = LazyLock::new(|| {
-    let of_programs = |name: &'static str, picked| {
-        let of = in_programs(name);
-        let translate = ops::find(&of)?;
-        Some((name, Operator { translate, picked, gives_list: false, caches: effects::caches(&of) }))
+static TABLE: LazyLock<BTreeMap<String, Operator>> = LazyLock::new(|| {
+    let of_programs = |name: String, of: &str| {
+        let translate = ops::find(of)?;
+        let picked = WITH_OPTIONS.iter().find(|(with_options, _)| *with_options == name).map(|(_, picked)| *picked);
+        let gives_list = LISTS.contains(&&name[..]);
+        Some((name, Operator { translate, picked, gives_list, caches: effects::caches(of) }))
     };
+    let of_graphs =
+        |&(name, translate): &(&str, Translate)| (name.to_owned(), Operator { translate, picked: None, gives_list: false, caches: &[] });
     let mut table = BTreeMap::new();
-    table.extend(SAME.iter().filter_map(|name| of_programs(name, None)));
-    table.extend(PICKED.iter().filter_map(|&(name, picked)| of_programs(name, Some(picked))));
-    let own = OWN.iter().flat_map(|family| family.iter());
-    table.extend(own.map(|&(name, translate)| (name, Operator { translate, picked: None, gives_list: false, caches: &[] })));
-    for name in LISTS {
-        if let Some(operator) = table.get_mut(name) {
-            operator.gives_list = true;
-        }
-    }
+    table.extend(ops::operators().filter_map(|of| of_programs(in_graphs(of)?, of)));
+    table.extend(ALIASES.iter().filter_map(|&(name, of)| of_programs(name.to_owned(), of)));
+    table.extend(OWN.iter().flat_map(|family| family.iter()).map(of_graphs));
     table
 });
+
+/// Returns the name in graphs of an operator of programs. Programs have the names of kernels that write to given results, graphs have the names of
+/// functions: `aten::neg.out` is `aten.neg.default`, and `aten::eq.Scalar_out` is `aten.eq.Scalar`. `None` for operators that graphs cannot have.
+fn in_graphs(of: &str) -> Option<String> {
+    if let Some((_, renamed)) = RENAMED.iter().find(|(irregular, _)| *irregular == of) {
+        return Some((*renamed).to_owned());
+    }
+    let (library, kernel) = of.split_once("::")?;
+    let (function, overload) = kernel.split_once('.')?;
+    match library {
+        "executorch_prim" => (overload == "Scalar").then(|| function.to_owned()),
+        "aten" | "dim_order_ops" | "llama" | "quantized_decomposed" if !UNSUITABLE.contains(&of) => {
+            let overload = if overload == "out" { "default" } else { overload.strip_suffix("_out")? };
+            Some(format!("{library}.{function}.{overload}"))
+        }
+        _ => None,
+    }
+}
 
 /// The families that only these graphs have.
 const OWN: &[&[(&str, Translate)]] =
     &[elementwise::OPERATORS, images::OPERATORS, products::OPERATORS, tokens::OPERATORS, training::OPERATORS];
 
 /// Operators that give a list of tensors.
-const LISTS: &[&str] = &["aten.split_with_sizes_copy.default"];
+const LISTS: &[&str] = &["aten.split_copy.Tensor", "aten.split_with_sizes_copy.default", "aten.unbind_copy.int"];
 
-/// Operators that take the arguments of the program's operator.
+/// Functions that take an element type, a layout and a device, and the numbers of the arguments that the program's operator takes. The others follow
+/// from the result.
 #[rustfmt::skip]
-const SAME: &[&str] = &[
-    "add",
-    "aten._log_softmax.default",
-    "aten._native_batch_norm_legit_no_training.default",
-    "aten._softmax.default",
-    "aten.abs.default",
-    "aten.add.Tensor",
-    "aten.addmm.default",
-    "aten.alias_copy.default",
-    "aten.amax.default",
-    "aten.amin.default",
-    "aten.argmax.default",
-    "aten.argmin.default",
-    "aten.avg_pool2d.default",
-    "aten.bitwise_and.Tensor",
-    "aten.bitwise_not.default",
-    "aten.bitwise_or.Tensor",
-    "aten.bmm.default",
-    "aten.cat.default",
-    "aten.clamp.default",
-    "aten.clone.default",
-    "aten.constant_pad_nd.default",
-    "aten.convolution.default",
-    "aten.copy.default",
-    "aten.cos.default",
-    "aten.div.Tensor",
-    "aten.div.Tensor_mode",
-    "aten.embedding.default",
-    "aten.eq.Scalar",
-    "aten.eq.Tensor",
-    "aten.exp.default",
-    "aten.expand_copy.default",
-    "aten.flip.default",
-    "aten.gather.default",
-    "aten.ge.Scalar",
-    "aten.ge.Tensor",
-    "aten.gelu.default",
-    "aten.grid_sampler_2d.default",
-    "aten.gt.Scalar",
-    "aten.gt.Tensor",
-    "aten.hardtanh.default",
-    "aten.index.Tensor",
-    "aten.index_select.default",
-    "aten.le.Scalar",
-    "aten.le.Tensor",
-    "aten.leaky_relu.default",
-    "aten.linear.default",
-    "aten.log10.default",
-    "aten.logical_and.default",
-    "aten.logical_not.default",
-    "aten.logical_or.default",
-    "aten.lt.Scalar",
-    "aten.lt.Tensor",
-    "aten.max_pool2d_with_indices.default",
-    "aten.mean.dim",
-    "aten.minimum.default",
-    "aten.mm.default",
-    "aten.mul.Tensor",
-    "aten.native_group_norm.default",
-    "aten.native_layer_norm.default",
-    "aten.ne.Scalar",
-    "aten.neg.default",
-    "aten.permute.default",
-    "aten.permute_copy.default",
-    "aten.pixel_shuffle.default",
-    "aten.pow.Tensor_Scalar",
-    "aten.pow.Tensor_Tensor",
-    "aten.relu.default",
-    "aten.repeat.default",
-    "aten.round.default",
-    "aten.rsqrt.default",
-    "aten.select.int",
-    "aten.select_copy.int",
-    "aten.sigmoid.default",
-    "aten.sin.default",
-    "aten.slice.Tensor",
-    "aten.slice_copy.Tensor",
-    "aten.split_with_sizes_copy.default",
-    "aten.sqrt.default",
-    "aten.squeeze_copy.dims",
-    "aten.sub.Tensor",
-    "aten.sum.dim_IntList",
-    "aten.t_copy.default",
-    "aten.tan.default",
-    "aten.tanh.default",
-    "aten.unfold_copy.default",
-    "aten.unsqueeze_copy.default",
-    "aten.upsample_bilinear2d.vec",
-    "aten.upsample_nearest2d.vec",
-    "aten.var.dim",
-    "aten.view_copy.default",
-    "aten.where.self",
-    "dim_order_ops._clone_dim_order.default",
-    "eq",
-    "et_vk.conv1d_dw.default",
-    "et_vk.conv1d_pw.default",
-    "et_vk.conv2d_gemm.default",
-    "floordiv",
-    "ge",
-    "gt",
-    "le",
-    "llama.custom_sdpa.default",
-    "custom_sdpa.default",
-    "llama.sdpa_with_kv_cache.default",
-    "sdpa_with_kv_cache.default",
-    "llama.update_cache.default",
-    "update_cache.default",
-    "lt",
-    "mul",
-    "quantized_decomposed.choose_qparams.tensor",
-    "quantized_decomposed.choose_qparams_per_token_asymmetric.default",
-    "quantized_decomposed.dequantize_per_channel.default",
-    "quantized_decomposed.dequantize_per_tensor.default",
-    "quantized_decomposed.dequantize_per_tensor.tensor",
-    "quantized_decomposed.dequantize_per_token.default",
-    "quantized_decomposed.embedding_4bit.dtype",
-    "quantized_decomposed.quantize_per_channel.default",
-    "quantized_decomposed.quantize_per_tensor.default",
-    "quantized_decomposed.quantize_per_tensor.tensor",
-    "quantized_decomposed.quantize_per_token.default",
-    "sub",
-    "sym_size.int",
-];
-
-/// Operators that take other arguments, and the numbers of those that the program's operator takes. The others are element types, layouts and devices,
-/// which follow from the result.
-#[rustfmt::skip]
-const PICKED: &[(&str, &[usize])] = &[
+const WITH_OPTIONS: &[(&str, &[usize])] = &[
     ("aten._to_copy.default", &[0, 5, 6]),
+    ("aten.arange.default", &[0]),
     ("aten.arange.start_step", &[0, 1, 2]),
+    ("aten.empty.memory_format", &[0, 5]),
+    ("aten.empty_permuted.default", &[0, 1]),
     ("aten.full.default", &[0, 1]),
     ("aten.full_like.default", &[0, 1, 6]),
     ("aten.ones.default", &[0]),
     ("aten.scalar_tensor.default", &[0]),
     ("aten.zeros.default", &[0]),
+    ("dim_order_ops._empty_dim_order.default", &[0, 5]),
     ("dim_order_ops._to_dim_order_copy.default", &[0, 5, 6]),
 ];
 
-/// Names in programs that do not follow from the name in a graph, see [`in_programs`].
+/// Operators of programs that graphs cannot have: of random numbers, which programs draw in order, and with results whose size depends on data.
+const UNSUITABLE: &[&str] = &[
+    "aten::masked_select.out",
+    "aten::native_dropout.out",
+    "aten::nonzero.out",
+    "aten::rand.out",
+    "aten::randn.out",
+    "aten::repeat_interleave.Tensor_out",
+];
+
+/// Operators of programs whose names in graphs do not follow from [`in_graphs`]' rule.
 #[rustfmt::skip]
-const IRREGULAR: &[(&str, &str)] = &[
-    ("aten.add.Tensor", "aten::add.out"),
-    ("aten.div.Tensor", "aten::div.out"),
-    ("aten.div.Tensor_mode", "aten::div.out_mode"),
-    ("aten.mean.dim", "aten::mean.out"),
-    ("aten.mul.Tensor", "aten::mul.out"),
+const RENAMED: &[(&str, &str)] = &[
+    ("aten::add.out", "aten.add.Tensor"),
+    ("aten::all.all_out", "aten.all.default"),
+    ("aten::all.out", "aten.all.dim"),
+    ("aten::any.all_out", "aten.any.default"),
+    ("aten::any.out", "aten.any.dim"),
+    ("aten::arange.start_out", "aten.arange.start_step"),
+    ("aten::copysign.out", "aten.copysign.Tensor"),
+    ("aten::div.out", "aten.div.Tensor"),
+    ("aten::div.out_mode", "aten.div.Tensor_mode"),
+    ("aten::empty.out", "aten.empty.memory_format"),
+    ("aten::max.unary_out", "aten.max.default"),
+    ("aten::mean.dtype_out", "aten.mean.default"),
+    ("aten::mean.out", "aten.mean.dim"),
+    ("aten::min.unary_out", "aten.min.default"),
+    ("aten::mul.out", "aten.mul.Tensor"),
+    ("aten::prod.int_out", "aten.prod.dim_int"),
+    ("aten::sub.out", "aten.sub.Tensor"),
+    ("aten::sum.IntList_out", "aten.sum.dim_IntList"),
+    ("aten::sym_size.int", "sym_size.int"),
+    ("aten::var.out", "aten.var.dim"),
+    ("quantized_decomposed::choose_qparams.Tensor_out", "quantized_decomposed.choose_qparams.tensor"),
+    ("quantized_decomposed::dequantize_per_tensor.Tensor_out", "quantized_decomposed.dequantize_per_tensor.tensor"),
+    ("quantized_decomposed::quantize_per_tensor.Tensor_out", "quantized_decomposed.quantize_per_tensor.tensor"),
+];
+
+/// Further names in graphs, each with the operator of programs.
+#[rustfmt::skip]
+const ALIASES: &[(&str, &str)] = &[
     ("aten.permute.default", "aten::permute_copy.out"),
     ("aten.select.int", "aten::select_copy.int_out"),
     ("aten.slice.Tensor", "aten::slice_copy.Tensor_out"),
-    ("aten.sub.Tensor", "aten::sub.out"),
-    ("aten.sum.dim_IntList", "aten::sum.IntList_out"),
-    ("aten.var.dim", "aten::var.out"),
+    ("custom_sdpa.default", "llama::custom_sdpa.out"),
     ("et_vk.conv1d_dw.default", "aten::convolution.out"),
     ("et_vk.conv1d_pw.default", "aten::convolution.out"),
     ("et_vk.conv2d_gemm.default", "aten::convolution.out"),
-    ("custom_sdpa.default", "llama::custom_sdpa.out"),
     ("sdpa_with_kv_cache.default", "llama::sdpa_with_kv_cache.out"),
     ("update_cache.default", "llama::update_cache.out"),
-    ("quantized_decomposed.choose_qparams.tensor", "quantized_decomposed::choose_qparams.Tensor_out"),
-    ("quantized_decomposed.dequantize_per_tensor.tensor", "quantized_decomposed::dequantize_per_tensor.Tensor_out"),
-    ("quantized_decomposed.quantize_per_tensor.tensor", "quantized_decomposed::quantize_per_tensor.Tensor_out"),
-    ("sym_size.int", "aten::sym_size.int"),
-    ("aten.arange.start_step", "aten::arange.start_out"),
 ];
-
-/// Returns an operator's name in programs. Graphs have the names of functions. Programs have the names of kernels that write to given results:
-/// `aten.neg.default` is `aten::neg.out`, and `aten.eq.Scalar` is `aten::eq.Scalar_out`.
-fn in_programs(name: &str) -> Cow<'_, str> {
-    if let Some((_, of_programs)) = IRREGULAR.iter().find(|(irregular, _)| *irregular == name) {
-        return Cow::Borrowed(of_programs);
-    }
-    let mut words = name.split('.');
-    match (words.next(), words.next(), words.next()) {
-        (Some(library), Some(function), Some("default")) => format!("{library}::{function}.out").into(),
-        (Some(library), Some(function), Some(overload)) => format!("{library}::{function}.{overload}_out").into(),
-        _ => format!("executorch_prim::{name}.Scalar").into(),
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_name_stands_once_and_is_an_operator() {
+    fn every_name_stands_once() {
+        let regular = ops::operators().filter_map(in_graphs).count();
         let own: usize = OWN.iter().map(|family| family.len()).sum();
-        assert_eq!(TABLE.len(), SAME.len() + PICKED.len() + own);
+        assert_eq!(TABLE.len(), regular + ALIASES.len() + own);
+    }
+
+    #[test]
+    fn exceptions_are_operators() {
         assert!(LISTS.iter().all(|name| find(name).is_some_and(|operator| operator.gives_list)));
+        assert!(WITH_OPTIONS.iter().all(|(name, picked)| find(name).is_some_and(|operator| operator.picked == Some(picked))));
+        let exceptions = UNSUITABLE.iter().chain(RENAMED.iter().map(|(of, _)| of)).chain(ALIASES.iter().map(|(_, of)| of));
+        assert_eq!(exceptions.filter(|of| ops::find(of).is_none()).collect::<Vec<_>>(), Vec::<&&str>::new());
     }
 }
