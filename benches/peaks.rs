@@ -9,7 +9,7 @@
 
 use modelc::codegen;
 use modelc::ir::{
-    ElementType, ExpressionBuilder, Method, Module, NanRule, Port, RequantizeRule, Scalar, ScalarOp, TensorType, Type, Value,
+    ElementType, ExpressionBuilder, Method, Module, NanRule, Port, RequantizeRule, Scalar, ScalarOp, TensorType, Type, Value, ZeroPoints,
 };
 use modelc::ir::{FunctionBuilder, WindowGeometry};
 use modelc::jit::peaks::{self, Peaks};
@@ -85,23 +85,26 @@ impl Work {
             Self::Product { pixels, depth, outputs } => {
                 let left = parameter(&mut builder, ElementType::F32, &[pixels, depth]);
                 let right = floats(&mut builder, &[outputs, depth]);
-                builder.matmul(left, right, (0, 0), ElementType::F32)
+                builder.matmul(left, right, ZeroPoints::NONE, ElementType::F32)
             }
             Self::FloatPointwise { pixels, depth, outputs } => {
                 let image = parameter(&mut builder, ElementType::F32, &[1, 1, pixels, depth]);
                 let filter = floats(&mut builder, &[outputs, 1, 1, depth]);
-                builder.conv(image, filter, geometry(1, 0), 1, (0, 0), ElementType::F32)
+                builder.conv(image, filter, geometryZeroPoints::of_left(1), 1, (0, 0), ElementType::F32)
             }
             Self::Pointwise { pixels, depth, outputs, rule, relu } => {
                 let image = parameter(&mut builder, ElementType::I8, &[1, 1, pixels, depth]);
                 let filter = bytes(&mut builder, &[outputs, 1, 1, depth]);
-                let sums = builder.conv(image, filter, geometry(1, 0), 1, (-3, 0), ElementType::I32).expect("a convolution");
+                let sums =
+                    builder.conv(image, filter, geometryZeroPoints::of_left(1), 1, (-3, 0), ElementType::I32).expect("a convolution");
                 Ok(requantized(&mut builder, sums, outputs, (rule, relu), depth))
             }
             Self::Depthwise { size, channels, stride } => {
                 let image = parameter(&mut builder, ElementType::I8, &[1, size, size, channels]);
                 let filter = bytes(&mut builder, &[channels, 3, 3, 1]);
-                let sums = builder.conv(image, filter, geometry(stride, 1), channels, (-3, 0), ElementType::I32).expect("a convolution");
+                let sums = builder
+                    .conv(image, filter, geometry(stride, 1), channels, ZeroPoints::of_left(-3), ElementType::I32)
+                    .expect("a convolution");
                 Ok(requantized(&mut builder, sums, channels, (DOUBLE, true), 9))
             }
         };

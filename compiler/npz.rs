@@ -71,8 +71,8 @@ impl Archive {
             let mut entry = zip.by_index(index).map_err(unreadable)?;
             let name = entry.name().strip_suffix(".npy").map(str::to_owned);
             let Some(name) = name else { continue };
-            let sizes = (entry.compressed_size(), entry.size());
-            let read = unread.take(sizes).and_then(|()| Array::read(&mut entry, sizes.1));
+            let sizes = Unread { stored: entry.compressed_size(), expanded: entry.size() };
+            let read = unread.take(&sizes).and_then(|()| Array::read(&mut entry, sizes.expanded));
             archive.add(name.clone(), read.map_err(|diagnostic| diagnostic.about_tensor(&name))?);
         }
         Ok(archive)
@@ -160,7 +160,7 @@ impl Archive {
     }
 }
 
-/// Limits for the total of the entries that are not yet read.
+/// The sizes of entries that are not yet read: limits for the total, or the sizes of one.
 struct Unread {
     /// Bytes in the archive.
     stored: u64,
@@ -170,7 +170,8 @@ struct Unread {
 
 impl Unread {
     /// Subtracts the sizes of an entry, before it is read.
-    fn take(&mut self, (stored, expanded): (u64, u64)) -> Result<(), Diagnostic> {
+    fn take(&mut self, entry: &Self) -> Result<(), Diagnostic> {
+        let &Self { stored, expanded } = entry;
         let possible = expanded <= stored.saturating_mul(MOST_EXPANSION);
         let (Some(stored), Some(expanded), true) = (self.stored.checked_sub(stored), self.expanded.checked_sub(expanded), possible) else {
             return Err(invalid("the array is larger than the archive can hold").expected(

@@ -1,6 +1,6 @@
 //! Quantization of floats, with the rounding of the header's `NAME_quantize`, and the reverse conversion.
 
-use crate::ir::{ElementType, Quantization, Scalar, Tensor};
+use crate::ir::{ElementType, Interval, Quantization, Scalar, Tensor};
 
 /// Returns the quantization of a port if it can convert floats: scales are usable, and the header declares the conversion.
 pub fn usable(quantization: Option<&Quantization>, element: ElementType) -> Option<&Quantization> {
@@ -23,7 +23,7 @@ fn carrier(element: ElementType) -> Option<ElementType> {
 pub fn quantized(floats: &Tensor, quantization: &Quantization, element: ElementType) -> Option<Tensor> {
     let carrier = carrier(element).filter(|_| floats.element == ElementType::F32)?;
     let (low, high) = element.integer_range()?;
-    let range = (i64::try_from(low).ok()?, i64::try_from(high).ok()?);
+    let range = Interval::new(i64::try_from(low).ok()?, i64::try_from(high).ok()?);
     let inner = channel_elements(&floats.shape, quantization)?;
     let channels = quantization.scales.len();
     let size = (carrier.bits() / 8) as usize;
@@ -65,7 +65,7 @@ fn channel_elements(shape: &[u64], quantization: &Quantization) -> Option<usize>
 }
 
 /// Quantizes a number: rounds to nearest, halves away from zero. NaN becomes the zero point.
-fn quantize(value: f32, scale: f32, zero_point: i64, (low, high): (i64, i64)) -> i64 {
+fn quantize(value: f32, scale: f32, zero_point: i64, Interval { low, high }: Interval) -> i64 {
     /// Threshold above which all floats are integers outside of every range.
     const LARGE: f32 = 16_777_216.0;
     let scaled = value / scale;

@@ -87,7 +87,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         return within_limits(arguments, records.iter().map(|record| (record, &[][..])));
     }
     let settings = arguments.object.settings(&arguments.common, arguments.target.as_deref(), file, file)?;
-    let customs = settings.customs.clone();
+    let customs = settings.custom_symbols();
     let compiled = progress::during(&format!("compiling {file}"), || compile::compile(&settings, bytes.clone(), file));
     let detail = Detail { nodes: arguments.nodes, frames: arguments.frames };
     let listing = |errors: &Diagnostics| {

@@ -4,7 +4,7 @@ use super::gpu::{GpuMode, GpuSettings};
 use crate::diagnostic::Diagnostic;
 use crate::emit::RiscvAbi;
 use crate::frontend::given::Number;
-use crate::frontend::{Bound, GpuOperators, LoadOptions, PortName, Reference};
+use crate::frontend::{Bound, CustomSymbol, GpuOperators, LoadOptions, PortName, Reference};
 use crate::input;
 use crate::ir::{Data, Module};
 use crate::lower::{self, Goal, PlanSource, Threads};
@@ -352,6 +352,11 @@ impl Settings {
         Self { gpu, ..self.clone() }
     }
 
+    /// Returns the custom operators with their functions.
+    pub fn custom_symbols(&self) -> Vec<CustomSymbol> {
+        self.customs.iter().map(|(operator, symbol)| CustomSymbol { operator: operator.clone(), symbol: symbol.clone() }).collect()
+    }
+
     /// Returns the options of the front end.
     ///
     /// # Errors
@@ -364,7 +369,7 @@ impl Settings {
             values: self.values.clone(),
             samples: vec![],
             open_constants: self.external_weights,
-            customs: self.customs.clone(),
+            customs: self.custom_symbols(),
             data: self.data.iter().map(data).collect::<Result<_, Diagnostic>>()?,
             port_names: self.port_names.clone(),
             gpu_operators: self.gpu.operators.as_deref().map(GpuOperators::parse).transpose()?,

@@ -1,5 +1,6 @@
 //! Graphs and times of operators, as JSON for Model Explorer.
 
+use super::graph::Place;
 use serde_json::{Value, json};
 
 /// Prefix of the name of node data.
@@ -24,8 +25,8 @@ pub fn node_data(report: &Value) -> Value {
     let mut data = json!({});
     for row in items(&report["operators"]) {
         let time: f64 = items(&row["kernels"]).filter_map(|kernel| times.get(&kernel.as_u64()?)).sum();
-        let places: Vec<(usize, usize)> = items(&row["nodes"]).filter_map(place).collect();
-        for &(graph, node) in &places {
+        let places: Vec<Place> = items(&row["nodes"]).filter_map(place).collect();
+        for &[graph, node] in &places {
             let graph_id = id(&report["graphs"][graph], graph);
             let graph = &mut data[&graph_id];
             graph["name"] = json!(format!("{TIME} in µs"));
@@ -40,8 +41,8 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-fn place(place: &Value) -> Option<(usize, usize)> {
-    Some((place[0].as_u64()? as usize, place[1].as_u64()? as usize))
+fn place(place: &Value) -> Option<Place> {
+    Some([place[0].as_u64()? as usize, place[1].as_u64()? as usize])
 }
 
 /// Returns a unique id of a graph. A file may have unnamed functions, but no two with the same name.
@@ -64,7 +65,7 @@ fn nodes(report: &Value, graph: &Value, number: usize) -> Vec<Value> {
             "label": operator["name"],
             "namespace": namespace(operator["tensor"].as_str().unwrap_or_default()),
             "subgraphIds": subgraphs,
-            "attrs": attributes(report, operator, (number, position)),
+            "attrs": attributes(report, operator, [number, position]),
             "incomingEdges": edges(operator["inputs"].as_array()),
             "outputsMetadata": [{ "id": "0", "attrs": pairs(&[("tensor_name", &operator["tensor"]), ("tensor_shape", &operator["type"])]) }],
         })
@@ -91,7 +92,7 @@ fn edges(wires: Option<&Vec<Value>>) -> Vec<Value> {
 }
 
 /// Returns the attributes of an operator: its number, parameters, and the kernels that compute it.
-fn attributes(report: &Value, operator: &Value, place: (usize, usize)) -> Vec<Value> {
+fn attributes(report: &Value, operator: &Value, place: Place) -> Vec<Value> {
     let mut list = pairs(&[("index", &operator["index"]), ("parameters", &operator["parameters"])]);
     let at = json!(place);
     let kernels = items(&report["kernels"]).filter(|kernel| items(&kernel["nodes"]).any(|node| *node == at));

@@ -5,10 +5,13 @@ use crate::program::{Call, Program, calls};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
+/// The position of an operator in a report: the number of its graph, and its number there.
+pub type Place = [usize; 2];
+
 /// Maps operators of the file to their positions in the graphs.
 pub struct Nodes<'m> {
     module: &'m Module,
-    numbers: HashMap<&'m SourceData, (usize, usize)>,
+    numbers: HashMap<&'m SourceData, Place>,
 }
 
 impl<'m> Nodes<'m> {
@@ -17,14 +20,14 @@ impl<'m> Nodes<'m> {
         let mut numbers = HashMap::new();
         for (graph, outline) in module.outlines.iter().enumerate() {
             for (node, operator) in outline.operators.iter().enumerate() {
-                numbers.entry(&module.sources[operator.source]).or_insert((graph, node));
+                numbers.entry(&module.sources[operator.source]).or_insert([graph, node]);
             }
         }
         Self { module, numbers }
     }
 
     /// Returns the operators that calls compute: graph and node, each once, in order.
-    pub fn of<'c>(&self, calls: impl IntoIterator<Item = &'c Call>) -> Vec<(usize, usize)> {
+    pub fn of<'c>(&self, calls: impl IntoIterator<Item = &'c Call>) -> Vec<Place> {
         let sources = calls.into_iter().flat_map(|call| &call.origin.sources);
         let mut nodes: Vec<_> = sources.filter_map(|&source| self.numbers.get(&self.module.sources[source]).copied()).collect();
         nodes.sort_unstable();
@@ -33,8 +36,8 @@ impl<'m> Nodes<'m> {
     }
 
     /// Counts the elements of the constants that operators read.
-    pub fn parameters(&self, nodes: &[(usize, usize)]) -> u64 {
-        nodes.iter().map(|&(graph, node)| self.module.outlines[graph].operators[node].parameters).sum()
+    pub fn parameters(&self, nodes: &[Place]) -> u64 {
+        nodes.iter().map(|&[graph, node]| self.module.outlines[graph].operators[node].parameters).sum()
     }
 }
 

@@ -16,7 +16,7 @@ use crate::ir::data::Bytes;
 use crate::ir::scalar::ExpressionError;
 use crate::ir::{Module, TypeError};
 pub use marks::GpuOperators;
-pub use options::{Bound, LoadOptions, PortName, Reference};
+pub use options::{Bound, CustomSymbol, LoadOptions, PortName, Reference};
 use std::sync::Arc;
 
 /// The file formats, told apart by the identifier at byte 4.
@@ -78,7 +78,7 @@ pub fn load(bytes: Arc<dyn Bytes>, file_name: &str, options: &LoadOptions) -> Re
 ///
 /// # Errors
 /// When the file is no sound model.
-pub fn survey(bytes: &Arc<dyn Bytes>, file_name: &str, customs: &[(String, String)]) -> Result<survey::Survey, Diagnostics> {
+pub fn survey(bytes: &Arc<dyn Bytes>, file_name: &str, customs: &[CustomSymbol]) -> Result<survey::Survey, Diagnostics> {
     let slice = (**bytes).as_ref();
     let found = match Format::detect(slice) {
         Some(Format::Tflite) => tflite::survey(bytes, customs),

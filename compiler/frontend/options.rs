@@ -5,6 +5,15 @@ use super::marks::GpuOperators;
 use crate::ir::Data;
 use serde::{Deserialize, Serialize};
 
+/// A custom operator that a function of the application computes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CustomSymbol {
+    /// The operator's name in the file.
+    pub operator: String,
+    /// The function's symbol.
+    pub symbol: String,
+}
+
 /// A user's settings for reading a model.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOptions {
@@ -19,8 +28,8 @@ pub struct LoadOptions {
     pub samples: Vec<Sample>,
     /// `true` if the weights must be replaceable: see [`Module::open_constants`].
     pub open_constants: bool,
-    /// Custom operators implemented by functions of the application: the operator's name in the file, the function's symbol.
-    pub customs: Vec<(String, String)>,
+    /// Custom operators that functions of the application compute.
+    pub customs: Vec<CustomSymbol>,
     /// Names of inputs and outputs, which replace those of the file.
     pub port_names: Vec<PortName>,
     /// Files of tensors beside an ExecuTorch program: path and contents.

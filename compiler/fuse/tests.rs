@@ -2,7 +2,7 @@
 
 use super::{Fusions, Group, Grouped, Node, group, unroll};
 use crate::ir::builder::FunctionBuilder;
-use crate::ir::{ElementType, ExpressionBuilder, Module, Op, Reduction, ScalarOp, TensorType, Type, Value, verify};
+use crate::ir::{ElementType, ExpressionBuilder, Module, Op, Reduction, ScalarOp, TensorType, Type, Value, ZeroPoints, verify};
 
 const SHAPE: [u64; 2] = [4, 64];
 
@@ -41,7 +41,7 @@ impl Graph<'_> {
     fn product(&mut self, value: Value) -> Value {
         let ty = TensorType::of(ElementType::F32, &[SHAPE[1], SHAPE[1]]);
         let weights = self.builder.literal(ty, vec![0; (4 * SHAPE[1] * SHAPE[1]) as usize]).expect("as many bytes");
-        self.builder.matmul(value, weights, (0, 0), ElementType::F32).expect("one depth")
+        self.builder.matmul(value, weights, ZeroPoints::NONE, ElementType::F32).expect("one depth")
     }
 }
 

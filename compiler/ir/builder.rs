@@ -6,7 +6,7 @@ use super::operators::{
     self, Context, External, IndexOperation, Operation, Order, Reduction, Scan, Scatter, Search, Summation, WindowGeometry,
 };
 use super::scalar::{Expression, Scalar};
-use super::types::{ElementType, Extent, Interval, TensorType, Type};
+use super::types::{ElementType, Extent, Interval, TensorType, Type, ZeroPoints};
 
 /// Builds one function of a module.
 pub struct FunctionBuilder<'m> {
@@ -80,7 +80,7 @@ impl<'m> FunctionBuilder<'m> {
         filter: Value,
         geometry: WindowGeometry,
         groups: u64,
-        zero_points: (i64, i64),
+        zero_points: ZeroPoints,
         accumulator: ElementType,
     ) -> Built {
         let input_dilation = vec![1; geometry.strides.len()];
@@ -94,17 +94,17 @@ impl<'m> FunctionBuilder<'m> {
         filter: Value,
         (geometry, input_dilation): (WindowGeometry, Vec<i64>),
         groups: u64,
-        zero_points: (i64, i64),
+        zero_points: ZeroPoints,
         accumulator: ElementType,
     ) -> Built {
-        let (input_zero_point, filter_zero_point) = zero_points;
+        let ZeroPoints { left: input_zero_point, right: filter_zero_point } = zero_points;
         let conv = operators::Conv { geometry, input_dilation, groups, input_zero_point, filter_zero_point, accumulator };
         self.single(conv, &[input, filter])
     }
 
     /// `left [… M, K] × transpose(right [… N, K])`.
-    pub fn matmul(&mut self, left: Value, right: Value, zero_points: (i64, i64), accumulator: ElementType) -> Built {
-        let (left_zero_point, right_zero_point) = zero_points;
+    pub fn matmul(&mut self, left: Value, right: Value, zero_points: ZeroPoints, accumulator: ElementType) -> Built {
+        let ZeroPoints { left: left_zero_point, right: right_zero_point } = zero_points;
         self.single(operators::Matmul { left_zero_point, right_zero_point, accumulator }, &[left, right])
     }
 
@@ -185,9 +185,9 @@ impl<'m> FunctionBuilder<'m> {
         self.pad_to(input, low, high, value, vec![])
     }
 
-    /// The product of i8 rows and i4 weights in blocks, each with a scale; `excess` says that weights are in excess-8 code.
-    pub fn block_matmul(&mut self, left: Value, (right, excess): (Value, bool), scales: Value) -> Built {
-        self.single(operators::BlockMatmul { excess }, &[left, right, scales])
+    /// The product of i8 rows and i4 weights in blocks, each with a scale: left, right and scales.
+    pub fn block_matmul(&mut self, operands: [Value; 3], product: operators::BlockMatmul) -> Built {
+        self.single(product, &operands)
     }
 
     /// Attention: query, key, value, and a mask if there is one.

@@ -48,5 +48,5 @@ pub use port_notes::{Normalization, PortNotes};
 pub use scalar::{Comparison, Exactness, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
 pub use stored::stored_right;
 pub use tensor::{Tensor, has_room};
-pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type, list_text};
+pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type, ZeroPoints, list_text};
 pub use verify::{Verified, VerifyError, verify};

@@ -220,27 +220,53 @@ pub fn list_text<T: fmt::Display>(items: &[T]) -> String {
     format!("[{}]", items.iter().map(T::to_string).collect::<Vec<_>>().join(", "))
 }
 
-/// A closed interval of integers.
+/// A closed interval of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Interval {
+pub struct Interval<N = i64> {
     /// The smallest value.
-    pub low: i64,
-    /// The largest value; `i64::MAX` when no bound is known.
-    pub high: i64,
+    pub low: N,
+    /// The largest value; `i64::MAX` when no bound of an extent is known.
+    pub high: N,
+}
+
+impl<N: Copy> Interval<N> {
+    /// The interval between two numbers.
+    pub const fn new(low: N, high: N) -> Self {
+        Self { low, high }
+    }
+
+    /// The interval of one number.
+    pub const fn exactly(n: N) -> Self {
+        Self { low: n, high: n }
+    }
 }
 
 impl Interval {
     /// Any extent at all.
     pub const UNBOUNDED: Self = Self { low: 0, high: i64::MAX };
 
-    /// The interval of one number.
-    pub fn exactly(n: i64) -> Self {
-        Self { low: n, high: n }
-    }
-
     /// Tests whether an upper bound is known.
     pub fn is_bounded(self) -> bool {
         self.high != i64::MAX
+    }
+}
+
+/// The integers that stand for zero in the two operands of a product.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ZeroPoints {
+    /// Subtracted from each element of the left operand, or of an image.
+    pub left: i64,
+    /// Subtracted from each element of the right operand, or of a filter.
+    pub right: i64,
+}
+
+impl ZeroPoints {
+    /// Operands in which 0 stands for zero.
+    pub const NONE: Self = Self::of_left(0);
+
+    /// A zero point of the left operand alone.
+    pub const fn of_left(left: i64) -> Self {
+        Self { left, right: 0 }
     }
 }
 

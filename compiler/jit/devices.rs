@@ -64,15 +64,22 @@ pub fn devices() -> Result<Found, Diagnostics> {
         let position = compiled.functions.iter().position(|function| function.entry && function.name == name);
         position.map(|position| module.get_finalized_function(functions[position])).ok_or_else(|| failed(&format!("there is no {name}")))
     };
-    let addresses = (address(SURVEY)?, address(Own::Close.name())?);
+    let addresses = Addresses { survey: address(SURVEY)?, close: address(Own::Close.name())? };
     let surveys = GPUS.iter().map(|gpu| rows(gpu, addresses)).collect::<Result<Vec<_>, _>>();
     // SAFETY: no code of it runs any more.
     unsafe { module.free_memory() };
     Ok(found(&surveys?))
 }
 
+/// The addresses of the functions that a survey calls.
+#[derive(Clone, Copy)]
+struct Addresses {
+    survey: *const u8,
+    close: *const u8,
+}
+
 /// Runs the survey for a profile.
-fn rows(gpu: &'static GpuMachine, (survey, close): (*const u8, *const u8)) -> Result<Rows, Diagnostic> {
+fn rows(gpu: &'static GpuMachine, Addresses { survey, close }: Addresses) -> Result<Rows, Diagnostic> {
     let device = Device::idle(gpu);
     let table =
         tables(&device, &Modules::default(), &|_| None, Wishes { takes_cpus: true, measures: false }).map_err(|error| failed(&error))?;

@@ -50,7 +50,7 @@ pub fn measure(machine: &CpuMachine) -> Result<Peaks, Diagnostics> {
         copy_kernel(machine, copied / 4),
         read_kernel(machine, READ_BYTES / 4),
     ];
-    let sides = [(64 * 4, 64 * 4), (64 * 4, 64 * 4), (copied, copied), (READ_BYTES, 64 * 4)];
+    let sides = [[64 * 4, 64 * 4], [64 * 4, 64 * 4], [copied, copied], [READ_BYTES, 64 * 4]];
     let methods = sides.iter().enumerate().map(|(number, &bytes)| method(number, bytes)).collect();
     let program = Program { kernels, methods, ..Program::default() };
     let mut instance = Jit::new(&program, machine)?.instance()?;
@@ -78,8 +78,8 @@ fn fastest(instance: &mut Instance, method: usize) -> Result<f64, Diagnostics> {
     Ok(best)
 }
 
-/// Makes a method of one kernel with an input and an output of these sizes.
-fn method(number: usize, (input, output): (u64, u64)) -> Method {
+/// Makes a method of one kernel with an input and an output of these bytes.
+fn method(number: usize, [input, output]: [u64; 2]) -> Method {
     let port = |name: &str, bytes: u64| Port {
         name: name.into(),
         element: ElementType::F32,

@@ -46,6 +46,15 @@ pub struct KernelBuilder {
     divided: Option<(u64, [Value; 2])>,
 }
 
+/// The rounds of a counted loop.
+struct Rounds {
+    start: Value,
+    end: Value,
+    step: i64,
+    /// `true` if they are independent.
+    each: bool,
+}
+
 impl KernelBuilder {
     /// Starts an empty kernel.
     pub fn new(name: impl Into<String>) -> Self {
@@ -414,14 +423,13 @@ impl KernelBuilder {
         carried: &[Value],
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
-        self.counted((start, end, step), false, carried, body)
+        self.counted(Rounds { start, end, step, each: false }, carried, body)
     }
 
-    /// Adds a counted loop. Its rounds are independent if `each` is `true`.
+    /// Adds a counted loop.
     fn counted(
         &mut self,
-        (start, end, step): (Value, Value, i64),
-        each: bool,
+        Rounds { start, end, step, each }: Rounds,
         carried: &[Value],
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
@@ -456,21 +464,21 @@ impl KernelBuilder {
             return;
         }
         let end = self.index(end);
-        self.values((first, end, step), each, body);
+        self.values(Rounds { start: first, end, step, each }, body);
     }
 
     /// A counted loop over value bounds without carried values.
     pub fn for_values(&mut self, start: Value, end: Value, step: i64, body: impl FnOnce(&mut Self, Value)) {
-        self.values((start, end, step), false, body);
+        self.values(Rounds { start, end, step, each: false }, body);
     }
 
     /// [`KernelBuilder::for_values`] of independent rounds.
     pub fn for_each_value(&mut self, start: Value, end: Value, step: i64, body: impl FnOnce(&mut Self, Value)) {
-        self.values((start, end, step), true, body);
+        self.values(Rounds { start, end, step, each: true }, body);
     }
 
-    fn values(&mut self, range: (Value, Value, i64), each: bool, body: impl FnOnce(&mut Self, Value)) {
-        self.counted(range, each, &[], |b, i, _| {
+    fn values(&mut self, rounds: Rounds, body: impl FnOnce(&mut Self, Value)) {
+        self.counted(rounds, &[], |b, i, _| {
             body(b, i);
             vec![]
         });

@@ -95,6 +95,18 @@ pub struct Indices {
     most_terms: usize,
 }
 
+/// The values that a loop carries, each in the same order.
+struct Carried<'a> {
+    /// Initial values.
+    starts: &'a [Value],
+    /// Parameters of the body.
+    params: &'a [Value],
+    /// Values that the body yields.
+    yields: &'a [Value],
+    /// Results of the loop.
+    results: &'a [Value],
+}
+
 impl Indices {
     /// Makes an analysis that knows nothing yet. A sum of more than `most_terms` terms counts as a term.
     pub fn new(types: &[Type], most_terms: usize) -> Self {
@@ -128,7 +140,12 @@ impl Indices {
                         self.count(counter, *start, *end, *step);
                     }
                     self.region(body, types, assumed);
-                    if self.carry((carried, body.params.get(1..).unwrap_or_default()), &body.yields, results) {
+                    if self.carry(&Carried {
+                        starts: carried,
+                        params: body.params.get(1..).unwrap_or_default(),
+                        yields: &body.yields,
+                        results,
+                    }) {
                         self.region(body, types, assumed);
                     }
                 }
@@ -138,7 +155,12 @@ impl Indices {
                 }
                 (Inst::Loop { carried, body }, _) => {
                     self.region(body, types, assumed);
-                    if self.carry((carried, &body.params), body.yields.get(1..).unwrap_or_default(), results) {
+                    if self.carry(&Carried {
+                        starts: carried,
+                        params: &body.params,
+                        yields: body.yields.get(1..).unwrap_or_default(),
+                        results,
+                    }) {
                         self.region(body, types, assumed);
                     }
                 }
@@ -177,7 +199,8 @@ impl Indices {
     }
 
     /// Bounds carried values: each is an initial value or a yielded one. Returns true if an interval becomes narrower.
-    fn carry(&mut self, (starts, params): (&[Value], &[Value]), yields: &[Value], results: &[Value]) -> bool {
+    fn carry(&mut self, carried: &Carried<'_>) -> bool {
+        let Carried { starts, params, yields, results } = *carried;
         let mut narrower = false;
         for (((start, param), last), result) in starts.iter().zip(params).zip(yields).zip(results) {
             let before = self.interval(*param);

@@ -97,7 +97,7 @@ fn sizes_are_checked_before_anything_is_read() {
         assert!(Archive::parse(&lying).is_err(), "{claimed}");
     }
     let mut unread = Unread { stored: 100, expanded: MAX_BYTES };
-    assert!(unread.take((60, 60 * MOST_EXPANSION)).is_ok());
-    assert!(unread.take((60, 60)).is_err(), "two entries of 60 bytes are not in 100");
-    assert!(unread.take((1, MOST_EXPANSION + 1)).is_err());
+    assert!(unread.take(&Unread { stored: 60, expanded: 60 * MOST_EXPANSION }).is_ok());
+    assert!(unread.take(&Unread { stored: 60, expanded: 60 }).is_err(), "two entries of 60 bytes are not in 100");
+    assert!(unread.take(&Unread { stored: 1, expanded: MOST_EXPANSION + 1 }).is_err());
 }

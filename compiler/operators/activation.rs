@@ -3,7 +3,7 @@
 use super::Error;
 use super::quantization::{Affine, integer_range, quantize};
 use super::terms::{Term, Terms};
-use crate::ir::{ElementType, Node};
+use crate::ir::{ElementType, Interval, Node};
 
 /// A clamp by its real bounds.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -53,12 +53,12 @@ impl Activation {
     ///
     /// # Errors
     /// [`Error::NotQuantized`] and [`Error::ActivationScale`].
-    pub fn integer_bounds(self, element: ElementType, output: Affine) -> Result<(i32, i32), Error> {
-        let (lowest, highest) = integer_range(element).ok_or(Error::NotQuantized { element })?;
+    pub fn integer_bounds(self, element: ElementType, output: Affine) -> Result<Interval<i32>, Error> {
+        let Interval { low: lowest, high: highest } = integer_range(element).ok_or(Error::NotQuantized { element })?;
         let on_scale = |real: f32| quantize(real, output.scale, output.zero_point).ok_or(Error::ActivationScale { scale: output.scale });
         let low = self.low.map(on_scale).transpose()?.map_or(lowest, |low| low.max(lowest));
         let high = self.high.map(on_scale).transpose()?.map_or(highest, |high| high.min(highest));
-        Ok((low, high))
+        Ok(Interval { low, high })
     }
 
     /// The bounds in a plain integer type.

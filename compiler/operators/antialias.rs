@@ -117,7 +117,7 @@ mod tests {
                     resized(g, v[0], &sides, filter, aligned)
                 };
                 let known = run(&[&x, &reference], &resize);
-                for open in [&[(0, 2), (0, 3)][..], &[(1, 0), (1, 1)], &[(0, 3), (1, 0)], &[(0, 2), (0, 3), (1, 0), (1, 1)]] {
+                for open in [&[[0, 2], [0, 3]][..], &[[1, 0], [1, 1]], &[[0, 3], [1, 0]], &[[0, 2], [0, 3], [1, 0], [1, 1]]] {
                     assert_eq!(run_with(&[&x, &reference], open, &resize), known, "{filter:?} {aligned} {step:?} {open:?}");
                 }
             }

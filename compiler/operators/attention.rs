@@ -211,7 +211,7 @@ mod tests {
     fn equal_keys_give_the_mean_of_values() {
         let (query, key) = (Floats::new(&[1, 2, 1, 1], vec![1.0, 2.0]), Floats::new(&[1, 1, 2, 1], vec![3.0, 3.0]));
         let value = Floats::new(&[1, 1, 2, 1], vec![1.0, 5.0]);
-        for dims in [&[][..], &[(1, 2), (2, 2)]] {
+        for dims in [&[][..], &[[1, 2], [2, 2]]] {
             let found = run_with(&[&query, &key, &value], dims, &|g, v| {
                 let (a, b) = (g.extents(v[1])[2], g.extents(v[2])[2]);
                 g.equate(a, b)?;

@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn pixels_of_a_block_become_channels_and_come_back() {
         let x = counted(&[1, 4, 2, 1]);
-        for open in [&[][..], &[(0, 1)]] {
+        for open in [&[][..], &[[0, 1]]] {
             let found = run_with(&[&x], open, &|g, v| space_to_depth(g, v[0], 2));
             assert_eq!((found.shape, found.numbers), (vec![1, 2, 1, 4], x.numbers.clone()));
         }
@@ -179,7 +179,7 @@ mod tests {
         let found = run(&[&x], &|g, v| pixel_shuffle(g, v[0], 2));
         assert_eq!((found.shape, found.numbers), (vec![1, 2, 4], vec![0.0, 2.0, 1.0, 3.0, 4.0, 6.0, 5.0, 7.0]));
         let wide = counted(&[2, 8, 3, 2]);
-        let back = run_with(&[&wide], &[(0, 2)], &|g, v| {
+        let back = run_with(&[&wide], &[[0, 2]], &|g, v| {
             let large = pixel_shuffle(g, v[0], 2)?;
             pixel_unshuffle(g, large, 2)
         });

@@ -105,7 +105,7 @@ mod tests {
         for inside in [Inside::Mirrored, Inside::Repeated] {
             for amounts in [[2, 3], [-1, 1], [0, -2]] {
                 let bordered = |g: &mut Graph<'_>, v: &[Value]| bordered(g, v[0], 1, amounts, inside);
-                assert_eq!(run_with(&[&x], &[(0, 1)], &bordered), run(&[&x], &bordered), "{inside:?} {amounts:?}");
+                assert_eq!(run_with(&[&x], &[[0, 1]], &bordered), run(&[&x], &bordered), "{inside:?} {amounts:?}");
             }
         }
     }

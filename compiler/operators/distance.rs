@@ -142,7 +142,7 @@ mod tests {
     fn distances_are_norms_of_differences() {
         let (a, b) = (Floats::new(&[2, 2], vec![0.0, 0.0, 3.0, 4.0]), Floats::new(&[1, 2], vec![3.0, 4.0]));
         for (p, expected) in [(0.0, 2.0), (1.0, 7.0), (2.0, 5.0), (3.0, 91f32.cbrt()), (f64::INFINITY, 4.0)] {
-            for open in [&[][..], &[(0, 0)]] {
+            for open in [&[][..], &[[0, 0]]] {
                 let found = run_with(&[&a, &b], open, &|g, v| between_all(g, v[0], v[1], p));
                 assert_eq!(found.shape, [2, 1]);
                 assert!((found.numbers[0] - expected).abs() < 1e-5 && found.numbers[1] == 0.0, "{p}: {found:?}");
@@ -161,7 +161,7 @@ mod tests {
         for rows in [1, 2, 3, 17, 60] {
             let x = Floats::varied(&[rows, 2]);
             let known = run(&[&x], &|g, v| between_pairs(g, v[0], 1.0));
-            assert_eq!(run_with(&[&x], &[(0, 0)], &|g, v| between_pairs(g, v[0], 1.0)), known, "{rows}");
+            assert_eq!(run_with(&[&x], &[[0, 0]], &|g, v| between_pairs(g, v[0], 1.0)), known, "{rows}");
         }
     }
 }

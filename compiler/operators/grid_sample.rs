@@ -70,7 +70,10 @@ pub fn sampled(g: &mut Graph<'_>, image: Value, grid: Value, sampling: Sampling)
     for &position in &taps.positions {
         operands.push(g.builder.gather(flat, position, 1, 1)?);
     }
-    let samples = g.compute(&operands, |terms, x| plane.blend(terms, x.split_at(taps.weights.len())))?;
+    let samples = g.compute(&operands, |terms, x| {
+        let (weights, pixels) = x.split_at(taps.weights.len());
+        plane.blend(terms, weights, pixels)
+    })?;
     let samples = g.transpose(samples, &[0, 2, 1])?;
     g.reshape(samples, &[batch, channels, rows, columns])
 }
@@ -155,7 +158,7 @@ impl Plane {
     }
 
     /// A sample from weights and pixels in the layout of [`Taps`].
-    fn blend(&self, terms: &mut Terms, (weights, pixels): (&[Node], &[Node])) -> Result<Node, Error> {
+    fn blend(&self, terms: &mut Terms, weights: &[Node], pixels: &[Node]) -> Result<Node, Error> {
         if !self.separate() {
             return weighted(terms, weights, pixels);
         }
@@ -348,7 +351,7 @@ mod tests {
         let grid = Floats::new(&[1, 1, at.len() as u64, 2], at.iter().flat_map(|&x| [x, 0.0]).collect());
         let sampling = Sampling { interpolation, outside, aligned };
         let known = run_with(&[&image, &grid], &[], &|g, v| sampled(g, v[0], v[1], sampling));
-        for open in [&[(1, 2)][..], &[(0, 2)], &[(0, 3)], &[(0, 2), (0, 3)]] {
+        for open in [&[[1, 2]][..], &[[0, 2]], &[[0, 3]], &[[0, 2], [0, 3]]] {
             assert_eq!(run_with(&[&image, &grid], open, &|g, v| sampled(g, v[0], v[1], sampling)), known, "{open:?}");
         }
         known.numbers

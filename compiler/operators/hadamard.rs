@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn four_numbers_become_their_signed_sums() {
         let x = Floats::new(&[1, 4], vec![1.0, 2.0, 3.0, 6.0]);
-        for open in [&[][..], &[(0, 0)]] {
+        for open in [&[][..], &[[0, 0]]] {
             assert_eq!(run_with(&[&x], open, &|g, v| transform(g, v[0])).numbers, [6.0, -2.0, -3.0, 1.0]);
         }
     }

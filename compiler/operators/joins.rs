@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn joins_and_stacks_along_open_extents() {
         let (x, y) = (Floats::new(&[2, 1], vec![1.0, 2.0]), Floats::new(&[1, 1], vec![3.0]));
-        for open in [&[][..], &[(0, 0)]] {
+        for open in [&[][..], &[[0, 0]]] {
             let found = run_with(&[&x, &y], open, &|g, v| joined(g, v, 0));
             assert_eq!((found.shape, found.numbers), (vec![3, 1], vec![1.0, 2.0, 3.0]));
         }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn shapes_broadcast_to_the_larger_of_open_extents() {
         let (x, y) = (Floats::new(&[2, 1], vec![1.0, 2.0]), Floats::new(&[1, 3], vec![0.0; 3]));
-        for open in [&[][..], &[(0, 0)], &[(0, 0), (1, 1)]] {
+        for open in [&[][..], &[[0, 0]], &[[0, 0], [1, 1]]] {
             let found = run_with(&[&x, &y], open, &|g, v| {
                 let (a, b) = (g.extents(v[0]), g.extents(v[1]));
                 let shape = broadcast(g, &a, &b)?.ok_or(Error::NoAxis)?;
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn tiles_repeat_each_axis_and_add_new_ones() {
         let x = Floats::new(&[2], vec![1.0, 2.0]);
-        for open in [&[][..], &[(0, 0)]] {
+        for open in [&[][..], &[[0, 0]]] {
             let found = run_with(&[&x], open, &|g, v| tiled(g, v[0], &super::super::extents(&[2, 2])));
             assert_eq!((found.shape, found.numbers), (vec![2, 4], vec![1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0]));
         }
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_border_may_be_as_wide_as_another_tensor() {
         let (x, other) = (Floats::new(&[1], vec![5.0]), Floats::new(&[2], vec![0.0; 2]));
-        for open in [&[][..], &[(1, 0)]] {
+        for open in [&[][..], &[[1, 0]]] {
             let found = run_with(&[&x, &other], open, &|g, v| {
                 let amount = g.extents(v[1])[0];
                 bordered(g, v[0], &[amount], &[Extent::Static(1)], Scalar::f32(-1.0))

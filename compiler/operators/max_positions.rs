@@ -182,7 +182,7 @@ mod tests {
         let padding = Padding::Symmetric { elements: vec![1, 1], partial: false };
         let windows = Windows { size: vec![2, 2], strides: vec![2, 2], dilation: vec![1, 1], padding };
         for (result, expected) in [(0, vec![-1.0, -2.0, -1.0, -3.0]), (1, vec![0.0, 2.0, 3.0, 5.0])] {
-            for open in [&[][..], &[(0, 0)], &[(0, 2)], &[(0, 2), (0, 3)]] {
+            for open in [&[][..], &[[0, 0]], &[[0, 2]], &[[0, 2], [0, 3]]] {
                 let found = run_with(&[&x], open, &|g, v| {
                     let found = max_with_positions(g, v[0], &windows)?;
                     g.convert(found[result], ElementType::F32)

@@ -3,7 +3,7 @@
 use super::reduction::{Axes, centred_squares, inverse_root, mean, normalized, scaled_differences};
 use super::terms::Terms;
 use super::{Error, Graph, fixed};
-use crate::ir::{ElementType, Extent, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
+use crate::ir::{ElementType, Extent, Interval, Reduction, Scalar, ScalarOp, Value, WindowGeometry};
 use ElementType::{F32, I8, I32};
 
 /// Rows of f32, the last dimension, each divided by its length, or by 10⁻⁶ if that is more.
@@ -49,12 +49,12 @@ pub fn quantized_l2(g: &mut Graph<'_>, input: Value, zero_point: i32) -> Result<
     let x = if element == I8 {
         let shift = terms.add(shift, seven)?;
         let x = terms.requantize(x, mantissa, shift)?;
-        terms.clamp_i32(x, (-128, 127))?
+        terms.clamp_i32(x, Interval::new(-128, 127))?
     } else {
         let x = terms.mul(x, centre)?;
         let x = terms.requantize(x, mantissa, shift)?;
         let x = terms.add(x, centre)?;
-        terms.clamp_i32(x, (0, 255))?
+        terms.clamp_i32(x, Interval::new(0, 255))?
     };
     let x = terms.convert(x, element);
     g.map(&[input, row[0], row[1]], terms.finish(x))

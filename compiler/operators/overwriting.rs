@@ -93,7 +93,7 @@ mod tests {
                 let is_in = (begin..end).contains(&at) && (at - begin) % step == 0;
                 assert_eq!(number >= 100.0, is_in, "{at}");
             }
-            for open in [(0, axis), (1, axis)] {
+            for open in [[0, axis], [1, axis]] {
                 assert_eq!(run_with(&[&x, &source], &[open], &overwrite), known, "{axis}: {begin}..{end} by {step}, {open:?}");
             }
         }

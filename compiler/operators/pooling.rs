@@ -4,7 +4,7 @@ use super::activation::Activation;
 use super::terms::{Term, Terms};
 use super::windows::{Padding, Windows};
 use super::{Error, Graph};
-use crate::ir::{ElementType, Extent, Node, Reduction, Scalar, ScalarOp, Search, Summation, Value, WindowGeometry};
+use crate::ir::{ElementType, Extent, Interval, Node, Reduction, Scalar, ScalarOp, Search, Summation, Value, WindowGeometry};
 use std::ops::Range;
 
 mod measured;
@@ -123,7 +123,7 @@ pub enum Quotient {
     /// Multiplication of floats by the divisor's rounded reciprocal.
     Reciprocal,
     /// Division of integers, halves away from zero, then a clamp between optional bounds.
-    Integer(Option<(i32, i32)>),
+    Integer(Option<Interval<i32>>),
     /// Division of integers, truncated.
     Truncated,
 }

@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn operands_are_converted_and_broadcast() {
         let (x, y) = (Floats::new(&[2, 1], vec![1.5, -2.5]), Floats::new(&[3], vec![1.0, 2.0, 3.0]));
-        for open in [&[][..], &[(0, 0)]] {
+        for open in [&[][..], &[[0, 0]]] {
             let found = run_with(&[&x, &y], open, &|g, v| {
                 let operands =
                     [Operand::Tensor(v[0]), Operand::Tensor(v[1]), Operand::Number(Number::Double(10.75)), Operand::Tensor(v[0])];

@@ -1,7 +1,7 @@
 //! Affine quantization of all front ends: multipliers in fixed point, ranges of activations.
 
 use super::Error;
-use crate::ir::ElementType;
+use crate::ir::{ElementType, Interval};
 use std::fmt;
 
 /// One scale and one zero point: `real = scale × (integer − zero point)`.
@@ -72,14 +72,14 @@ impl Multiplier {
 }
 
 /// The smallest and largest integer of a quantized type of 2, 4, 8 or 16 bits.
-pub fn integer_range(element: ElementType) -> Option<(i32, i32)> {
+pub fn integer_range(element: ElementType) -> Option<Interval<i32>> {
     match element {
-        ElementType::I2 => Some((-2, 1)),
-        ElementType::I4 => Some((-8, 7)),
-        ElementType::U4 => Some((0, 15)),
-        ElementType::I8 => Some((-128, 127)),
-        ElementType::U8 => Some((0, 255)),
-        ElementType::I16 => Some((-32768, 32767)),
+        ElementType::I2 => Some(Interval::new(-2, 1)),
+        ElementType::I4 => Some(Interval::new(-8, 7)),
+        ElementType::U4 => Some(Interval::new(0, 15)),
+        ElementType::I8 => Some(Interval::new(-128, 127)),
+        ElementType::U8 => Some(Interval::new(0, 255)),
+        ElementType::I16 => Some(Interval::new(-32768, 32767)),
         _ => None,
     }
 }

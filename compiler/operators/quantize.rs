@@ -6,7 +6,7 @@
 use super::quantization::{Affine, integer_range, multiplier};
 use super::terms::{Term, Terms};
 use super::{Error, Graph};
-use crate::ir::{ElementType, NanRule, Node, Reduction, Scalar, ScalarOp, Value};
+use crate::ir::{ElementType, Interval, NanRule, Node, Reduction, Scalar, ScalarOp, Value};
 use ElementType::{F32, I32};
 
 /// A scale or a zero point.
@@ -104,14 +104,14 @@ pub fn quantize(
     g: &mut Graph<'_>,
     x: Value,
     scale: &Scale,
-    (low, high): (i64, i64),
+    bounds: Interval,
     rounding: Rounding,
     result: ElementType,
 ) -> Result<Value, Error> {
     match rounding {
         Rounding::Away => {
             let bound = |n: i64| i32::try_from(n).map_err(|_| Error::NotQuantized { element: result });
-            let bounds = (bound(low)?, bound(high)?);
+            let bounds = Interval::new(bound(bounds.low)?, bound(bounds.high)?);
             scale.map(g, x, (None, [F32, I32]), |terms, x, [scale, zero_point]| {
                 let x = terms.div(x, scale)?;
                 let x = at_zero_point(terms, x, zero_point, bounds)?;
@@ -119,7 +119,7 @@ pub fn quantize(
             })
         }
         Rounding::Even => {
-            let known = small_numbers(scale.zero_point, (low, high));
+            let known = small_numbers(scale.zero_point, bounds);
             let scale = scale.inverted(g)?;
             scale.map(g, x, (None, [F32, F32]), |terms, x, [factor, zero_point]| {
                 let x = terms.convert(x, F32);
@@ -130,7 +130,7 @@ pub fn quantize(
                 }
                 let rounded = terms.op(ScalarOp::RoundEven, &[scaled])?;
                 let moved = terms.add(rounded, zero_point)?;
-                let limited = limited(terms, moved, (low as f32, high as f32))?;
+                let limited = limited(terms, moved, Interval::new(bounds.low as f32, bounds.high as f32))?;
                 Ok(terms.convert(limited, result))
             })
         }
@@ -138,16 +138,16 @@ pub fn quantize(
 }
 
 /// A zero point and bounds that are known, and so small that binary32 has them and their differences.
-fn small_numbers(zero_point: Parameter, (low, high): (i64, i64)) -> Option<(i32, (i32, i32))> {
+fn small_numbers(zero_point: Parameter, bounds: Interval) -> Option<(i32, Interval<i32>)> {
     let small = |n: i64| i32::try_from(n).ok().filter(|n| n.unsigned_abs() < 1 << 22);
     let Parameter::Number(zero) = zero_point else { return None };
     let zero = Some(zero as i64).filter(|&whole| whole as f64 == zero)?;
-    Some((small(zero)?, (small(low)?, small(high)?)))
+    Some((small(zero)?, Interval::new(small(bounds.low)?, small(bounds.high)?)))
 }
 
 /// A binary32 between two bounds; NaN becomes the lower one.
-fn limited(terms: &mut Terms, x: Node, (low, high): (f32, f32)) -> Term {
-    let (low, high) = (terms.f32(low), terms.f32(high));
+fn limited(terms: &mut Terms, x: Node, bounds: Interval<f32>) -> Term {
+    let (low, high) = (terms.f32(bounds.low), terms.f32(bounds.high));
     // The larger of a number and NaN is the one that comes first.
     let above = terms.max(low, x)?;
     terms.min(above, high)
@@ -158,8 +158,8 @@ fn limited(terms: &mut Terms, x: Node, (low, high): (f32, f32)) -> Term {
 ///
 /// # Errors
 /// A mistake of type: x is no binary32.
-pub fn nearest_step(terms: &mut Terms, x: Node, zero_point: i32, bounds: (i32, i32)) -> Term {
-    let x = limited(terms, x, ((bounds.0 - zero_point) as f32, (bounds.1 - zero_point) as f32))?;
+pub fn nearest_step(terms: &mut Terms, x: Node, zero_point: i32, bounds: Interval<i32>) -> Term {
+    let x = limited(terms, x, Interval::new((bounds.low - zero_point) as f32, (bounds.high - zero_point) as f32))?;
     let x = terms.op(ScalarOp::RoundEven, &[x])?;
     let x = terms.convert(x, I32);
     let zero_point = terms.i32(zero_point);
@@ -171,11 +171,11 @@ pub fn nearest_step(terms: &mut Terms, x: Node, zero_point: i32, bounds: (i32, i
 ///
 /// # Errors
 /// A mistake of type: x is no float.
-pub fn at_zero_point(terms: &mut Terms, x: Node, zero_point: Node, bounds: (i32, i32)) -> Term {
+pub fn at_zero_point(terms: &mut Terms, x: Node, zero_point: Node, bounds: Interval<i32>) -> Term {
     let x = terms.round_away(x)?;
     let x = terms.convert(x, I32);
     // Numbers this large are out of range with any zero point, and adding one must not wrap.
-    let x = terms.clamp_i32(x, (-(1 << 20), 1 << 20))?;
+    let x = terms.clamp_i32(x, Interval::new(-(1 << 20), 1 << 20))?;
     let x = terms.add(x, zero_point)?;
     terms.clamp_i32(x, bounds)
 }
@@ -201,10 +201,10 @@ pub fn dequantize(g: &mut Graph<'_>, x: Value, scale: &Scale, rounding: Rounding
 ///
 /// # Errors
 /// When the ratio of the scales is out of range, or the result's type holds no quantized numbers.
-pub fn requantize(g: &mut Graph<'_>, x: Value, (from, to): (Affine, Affine), result: ElementType) -> Result<Value, Error> {
+pub fn requantize(g: &mut Graph<'_>, x: Value, from: Affine, to: Affine, result: ElementType) -> Result<Value, Error> {
     let factor = multiplier(f64::from(from.scale) / f64::from(to.scale))?;
     // The type I32 clamps to its own range.
-    let bounds = if result == I32 { Some((i32::MIN, i32::MAX)) } else { integer_range(result) };
+    let bounds = if result == I32 { Some(Interval::new(i32::MIN, i32::MAX)) } else { integer_range(result) };
     let bounds = bounds.ok_or(Error::NotQuantized { element: result })?;
     let mut terms = Terms::new(&[g.element(x)]);
     let term = terms.input_as(0, I32);
@@ -221,7 +221,7 @@ pub fn requantize(g: &mut Graph<'_>, x: Value, (from, to): (Affine, Affine), res
 ///
 /// # Errors
 /// When the ratio of the scales is out of XNNPACK's range, 2⁻⁸ to 2⁷, or the result's type holds no quantized numbers.
-pub fn rescale(g: &mut Graph<'_>, x: Value, (from, to): (Affine, Affine), result: ElementType) -> Result<Value, Error> {
+pub fn rescale(g: &mut Graph<'_>, x: Value, from: Affine, to: Affine, result: ElementType) -> Result<Value, Error> {
     let ratio = from.scale / to.scale;
     if !(1.0 / 256.0..=128.0).contains(&ratio) {
         return Err(Error::ScaleRatio { ratio: f64::from(ratio) });
@@ -245,11 +245,11 @@ pub fn rescale(g: &mut Graph<'_>, x: Value, (from, to): (Affine, Affine), result
 ///
 /// # Errors
 /// When elements are no binary32.
-pub fn round_to_steps(g: &mut Graph<'_>, x: Value, (low, high): (f32, f32), (first, last): (f32, f32)) -> Result<Value, Error> {
-    let scale = (high - low) / (last - first);
-    let zero = (first - low / scale).clamp(first, last);
+pub fn round_to_steps(g: &mut Graph<'_>, x: Value, range: Interval<f32>, steps: Interval<f32>) -> Result<Value, Error> {
+    let scale = (range.high - range.low) / (steps.high - steps.low);
+    let zero = (steps.low - range.low / scale).clamp(steps.low, steps.high);
     let zero = libm::roundf(zero);
-    let (low, high) = ((first - zero) * scale, (last - zero) * scale);
+    let (low, high) = ((steps.low - zero) * scale, (steps.high - zero) * scale);
     let mut terms = Terms::new(&[F32]);
     let term = terms.input(0);
     let (low_term, high_term, scale_term, inverse) = (terms.f32(low), terms.f32(high), terms.f32(scale), terms.f32(1.0 / scale));
@@ -263,12 +263,12 @@ pub fn round_to_steps(g: &mut Graph<'_>, x: Value, (low, high): (f32, f32), (fir
     g.map(&[x], terms.finish(term))
 }
 
-/// The scale at which floats along axes, and zero, span the integers from `low` to `high`, and the zero point. The scale is at least `least`.
+/// The scale at which floats along axes, and zero, span a range of integers, and the zero point. The scale is at least `least`.
 /// Both are binary32 without these axes.
 ///
 /// # Errors
 /// When elements are no binary32.
-pub fn spanning(g: &mut Graph<'_>, x: Value, axes: &[usize], (low, high): (i64, i64), least: f64) -> Result<[Value; 2], Error> {
+pub fn spanning(g: &mut Graph<'_>, x: Value, axes: &[usize], Interval { low, high }: Interval, least: f64) -> Result<[Value; 2], Error> {
     use super::reduction::{Axes, reduce};
     let smallest = reduce(g, x, Reduction::Min, axes, Axes::Dropped)?;
     let largest = reduce(g, x, Reduction::Max, axes, Axes::Dropped)?;
@@ -296,7 +296,7 @@ pub fn spanning(g: &mut Graph<'_>, x: Value, axes: &[usize], (low, high): (i64, 
     Ok([scale, zero_point])
 }
 
-/// The scale at which floats along axes span the integers from `low` to `high` around the middle one, and this integer as zero point. The scale is at
+/// The scale at which floats along axes span a range of integers around the middle one, and this integer as zero point. The scale is at
 /// least `least`. Both are binary32 without these axes. With `to_ends`, each side of zero gets a scale, and the larger one is taken.
 /// Otherwise half the integers are for the larger side.
 ///
@@ -306,7 +306,7 @@ pub fn centred(
     g: &mut Graph<'_>,
     x: Value,
     axes: &[usize],
-    (low, high): (i64, i64),
+    Interval { low, high }: Interval,
     least: f64,
     to_ends: bool,
 ) -> Result<[Value; 2], Error> {

@@ -2,7 +2,7 @@
 
 use super::reduction::{Axes, reduce};
 use super::{Error, Graph};
-use crate::ir::{Comparison, ElementType, NanRule, Reduction, Scalar, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Interval, NanRule, Reduction, Scalar, ScalarOp, Value};
 use ElementType::{F32, F64, I64};
 
 /// The least scale that ExecuTorch gives.
@@ -15,7 +15,7 @@ const OF_ZEROS: f64 = 0.1;
 ///
 /// # Errors
 /// When elements are no binary32.
-pub fn spanning_rows(g: &mut Graph<'_>, x: Value, (low, high): (i64, i64)) -> Result<[Value; 2], Error> {
+pub fn spanning_rows(g: &mut Graph<'_>, x: Value, Interval { low, high }: Interval) -> Result<[Value; 2], Error> {
     let axis = g.rank(x).checked_sub(1).ok_or(Error::NoMatrix { rank: 0 })?;
     let smallest = reduce(g, x, Reduction::Min, &[axis], Axes::Kept)?;
     let largest = reduce(g, x, Reduction::Max, &[axis], Axes::Kept)?;
@@ -70,8 +70,8 @@ mod tests {
     fn rows_span_the_integers() {
         let x = Floats::new(&[3, 2], vec![-1.0, 1.55, 0.0, 0.0, 5.1, 2.0]);
         let rounded = |result: usize| {
-            run_with(&[&x], &[(0, 0)], &|g, v| {
-                let found = spanning_rows(g, v[0], (-128, 127))?;
+            run_with(&[&x], &[[0, 0]], &|g, v| {
+                let found = spanning_rows(g, v[0], Interval::new(-128, 127))?;
                 g.convert(found[result], F32)
             })
         };

@@ -72,7 +72,7 @@ pub fn product(g: &mut Graph<'_>, operands: Operands, scale: f32, output: &Integ
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Module;
+    use crate::ir::{Interval, Module};
 
     /// The results of an operation for all pairs of 8-bit integers.
     fn all_pairs(build: impl Fn(&mut Graph<'_>, [Value; 2]) -> Value) -> Vec<i8> {
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn products_are_rounded_once() {
         let (a, b) = (Affine { scale: 0.031, zero_point: 3 }, Affine { scale: 0.5, zero_point: -7 });
-        let output = IntegerOutput { element: ElementType::I8, zero_point: 5, bounds: (-100, 127) };
+        let output = IntegerOutput { element: ElementType::I8, zero_point: 5, bounds: Interval::new(-100, 127) };
         let found = all_pairs(|g, [x, y]| product(g, [(x, a), (y, b)], 0.25, &output).expect("it is built"));
         for ((x, y), found) in pairs().zip(found) {
             let exact = ((x - 3) * (y + 7)) as f32 * (0.031f32 * 0.5 / 0.25);
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn sums_are_within_a_step_of_the_real_sum() {
         let (a, b) = (Affine { scale: 0.1, zero_point: 3 }, Affine { scale: 0.02, zero_point: -7 });
-        let output = IntegerOutput { element: ElementType::I8, zero_point: 5, bounds: (-128, 127) };
+        let output = IntegerOutput { element: ElementType::I8, zero_point: 5, bounds: Interval::new(-128, 127) };
         for is_difference in [false, true] {
             let found = all_pairs(|g, [x, y]| sum(g, [(x, a), (y, b)], 0.11, &output, is_difference).expect("it is built"));
             for ((x, y), found) in pairs().zip(found) {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn sums_of_any_two_ratios_are_within_a_step_of_the_real_sum() {
-        let output = IntegerOutput { element: ElementType::I8, zero_point: 5, bounds: (-128, 127) };
+        let output = IntegerOutput { element: ElementType::I8, zero_point: 5, bounds: Interval::new(-128, 127) };
         for scales in [[300.0, 300.0], [4653.85, 4653.85], [1.0, 2.4e-5], [2.4e-5, 0.04], [6e-4, 5e-4], [524_288.0, 1e-30]] {
             let [a, b] = [(scales[0], 3), (scales[1], -7)].map(|(scale, zero_point)| Affine { scale, zero_point });
             let found = all_pairs(|g, [x, y]| sum(g, [(x, a), (y, b)], 1.0, &output, true).expect("it is built"));
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn ratios_that_leave_no_shift_are_refused() {
-        let output = IntegerOutput { element: ElementType::I8, zero_point: 0, bounds: (-128, 127) };
+        let output = IntegerOutput { element: ElementType::I8, zero_point: 0, bounds: Interval::new(-128, 127) };
         let mut module = Module::default();
         let mut g = Graph::new(&mut module, "f");
         let x = g.constant(ElementType::I8, &[1], vec![1]).expect("a constant");

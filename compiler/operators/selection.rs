@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn coordinates_are_those_of_elements_that_are_not_zero() {
         let x = Floats::new(&[2, 3], vec![0.0, 1.0, 0.0, 2.0, 0.0, 3.0]);
-        for open in [&[][..], &[(0, 0)], &[(0, 1)], &[(0, 0), (0, 1)]] {
+        for open in [&[][..], &[[0, 0]], &[[0, 1]], &[[0, 0], [0, 1]]] {
             let found = run_with(&[&x], open, &|g, v| {
                 let found = coordinates(g, v[0])?;
                 floats(g, found)

@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn the_last_n_of_one_more_elements_begin_at_one() {
         let x = Floats::varied(&[7, 2]);
-        let found = run_with(&[&x], &[(0, 0)], &|g, v| {
+        let found = run_with(&[&x], &[[0, 0]], &|g, v| {
             let (count, zero) = (g.extents(v[0])[0], g.integer(0)?);
             let longer = g.add(count, Extent::Static(1))?;
             let count = g.index(count)?;
@@ -325,13 +325,13 @@ mod tests {
                 let cut = strided(g, extent, begin.map(ListItem::Number), end, step)?;
                 part(g, v[0], 0, cut)
             };
-            assert_eq!(run(&[&x], &build), run_with(&[&x], &[(0, 0)], &build), "{begin:?}, {end:?} by {step}");
+            assert_eq!(run(&[&x], &build), run_with(&[&x], &[[0, 0]], &build), "{begin:?}, {end:?} by {step}");
         }
     }
 
     #[test]
     fn a_slice_between_numbers_has_at_most_what_lies_between() {
-        run_with(&[&Floats::varied(&[7])], &[(0, 0)], &|g, v| {
+        run_with(&[&Floats::varied(&[7])], &[[0, 0]], &|g, v| {
             let extent = g.extents(v[0])[0];
             let cut = strided(g, extent, Some(ListItem::Number(3)), at(5), 1)?;
             assert_eq!(g.bound(cut.count), 2);
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn positions_beyond_every_extent_are_outside() {
-        run_with(&[&Floats::varied(&[7])], &[(0, 0)], &|g, v| {
+        run_with(&[&Floats::varied(&[7])], &[[0, 0]], &|g, v| {
             let extent = g.extents(v[0])[0];
             let bound = g.bound(extent);
             let beyond = bound as i64;
@@ -358,7 +358,7 @@ mod tests {
     fn positions_count_from_either_end() {
         let x = Floats::new(&[4], vec![1.0, 2.0, 3.0, 4.0]);
         for (index, open, wanted) in [(1, false, 2.0), (-1, false, 4.0), (2, true, 3.0), (-4, true, 1.0)] {
-            let found = run_with(&[&x], if open { &[(0, 0)] } else { &[] }, &|g, v| {
+            let found = run_with(&[&x], if open { &[[0, 0]] } else { &[] }, &|g, v| {
                 let extent = g.extents(v[0])[0];
                 let index = position(g, ListItem::Number(index), extent, false)?;
                 selected(g, v[0], 0, index)
@@ -372,7 +372,7 @@ mod tests {
         let x = Floats::new(&[5], vec![1.0, 2.0, 3.0, 4.0, 5.0]);
         let second = run(&[&x], &|g, v| Ok(parts(g, v[0], 0, &extents(&[2, 3]))?[1]));
         assert_eq!(second.numbers, [3.0, 4.0, 5.0]);
-        for open in [&[][..], &[(0, 0)]] {
+        for open in [&[][..], &[[0, 0]]] {
             assert_eq!(run_with(&[&x], open, &|g, v| reversed(g, v[0], &[0])).numbers, [5.0, 4.0, 3.0, 2.0, 1.0]);
         }
         assert_eq!(run(&[&x], &|g, v| rolled(g, v[0], 0, -1)).numbers, [2.0, 3.0, 4.0, 5.0, 1.0]);

@@ -25,10 +25,10 @@ pub struct Scales {
 fn by_entry(g: &mut Graph<'_>, input: Value, scales: &Scales, entry: impl Fn(i32) -> i32) -> Result<Value, Error> {
     let (from, to) = (g.element(input), scales.element);
     let range = |element: ElementType| integer_range(element).filter(|_| element.bits() == 8).ok_or(Error::NotQuantized { element });
-    let ((first, last), (lowest, highest)) = (range(from)?, range(to)?);
-    let table = g.table(to, (first..=last).map(|x| entry(x).clamp(lowest, highest) as u8).collect());
+    let (entries, results) = (range(from)?, range(to)?);
+    let table = g.table(to, (entries.low..=entries.high).map(|x| entry(x).clamp(results.low, results.high) as u8).collect());
     let mut terms = Terms::new(&[from]);
-    let (x, first) = (terms.input_as(0, I32), terms.i32(-first));
+    let (x, first) = (terms.input_as(0, I32), terms.i32(-entries.low));
     let index = terms.add(x, first)?;
     let x = terms.lut(table, to, index);
     g.map(&[input], terms.finish(x))

@@ -1,6 +1,8 @@
 //! A short notation for scalar expressions, in which front ends write the bodies of `map`.
 
-use crate::ir::{Comparison, Constant, ElementType, Expression, ExpressionBuilder, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
+use crate::ir::{
+    Comparison, Constant, ElementType, Expression, ExpressionBuilder, Interval, NanRule, Node, RequantizeRule, Scalar, ScalarOp,
+};
 
 use crate::ir::scalar::ExpressionError;
 
@@ -108,8 +110,8 @@ impl Terms {
     }
 
     /// Clamps x to two 32-bit bounds.
-    pub fn clamp_i32(&mut self, x: Node, (low, high): (i32, i32)) -> Term {
-        let (low, high) = (self.i32(low), self.i32(high));
+    pub fn clamp_i32(&mut self, x: Node, bounds: Interval<i32>) -> Term {
+        let (low, high) = (self.i32(bounds.low), self.i32(bounds.high));
         let x = self.max(x, low)?;
         self.min(x, high)
     }

@@ -46,16 +46,19 @@ pub fn run(inputs: &[&Floats], build: Build<'_>) -> Floats {
     run_with(inputs, &[], build)
 }
 
-/// The result of a graph in which dimension `d` of input `i` is a run-time extent for each `(i, d)`. Its bound is larger than the extent.
-pub fn run_with(inputs: &[&Floats], open: &[(usize, usize)], build: Build<'_>) -> Floats {
+/// The number of an input, and one of its dimensions that is a run-time extent.
+pub type OpenDimension = [usize; 2];
+
+/// The result of a graph with run-time extents. Their bounds are larger than the extents.
+pub fn run_with(inputs: &[&Floats], open: &[OpenDimension], build: Build<'_>) -> Floats {
     let mut module = Module::default();
     let mut g = Graph::new(&mut module, "f");
     let mut values = Vec::new();
     for (i, input) in inputs.iter().enumerate() {
         let mut bound = input.shape.clone();
-        open.iter().filter(|(input, _)| *input == i).for_each(|&(_, d)| bound[d] += 3);
+        open.iter().filter(|[input, _]| *input == i).for_each(|&[_, d]| bound[d] += 3);
         let value = g.builder.param(Type::Tensor(TensorType::of(ElementType::F32, &bound)), None);
-        for &(_, d) in open.iter().filter(|(input, _)| *input == i) {
+        for &[_, d] in open.iter().filter(|[input, _]| *input == i) {
             g.measure(value, d, Interval { low: 1, high: bound[d] as i64 });
         }
         values.push(value);

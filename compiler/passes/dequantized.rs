@@ -140,12 +140,12 @@ fn zero(edit: &Edit<'_>, data: &InstData, mut node: Node, element: ElementType) 
     let value = data.operands[i as usize];
     match edit.moved_constant(value) {
         Some(constant) => known(the_only_number(edit, constant)?),
-        None => is_within(edit, value, (low as f64, high as f64)).then_some(Zero::Tensor(value)),
+        None => is_within(edit, value, Interval::new(low as f64, high as f64)).then_some(Zero::Tensor(value)),
     }
 }
 
 /// Tests whether a number computed at run time is an integer within a range: a float clamped to the range and converted.
-fn is_within(edit: &Edit<'_>, value: Value, (low, high): (f64, f64)) -> bool {
+fn is_within(edit: &Edit<'_>, value: Value, Interval { low, high }: Interval<f64>) -> bool {
     let (mut at_least, mut at_most) = (false, false);
     let mut clamps = Clamps { edit, value, node: None, integral: edit.function.tensor(value).element.is_integer() };
     for (op, bound) in clamps.by_ref() {

@@ -32,13 +32,13 @@ fn product(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
         return None;
     }
     let whole = shape(rows);
-    let matrix = ordered(edit, matrix, &factors, (depth, columns))?;
+    let matrix = ordered(edit, matrix, &factors, depth, columns)?;
     let rows = edit.insert_one(operators::Reshape { shape: whole }, &[source])?;
     edit.insert(data.operation, &[rows, matrix]).ok()
 }
 
 /// Permutes the columns of a constant matrix `[units, depth]` from the order of factors `depth` to the order `columns`.
-fn ordered(edit: &mut Edit<'_>, matrix: Value, factors: &Factors, (depth, columns): (&[usize], &[usize])) -> Option<Value> {
+fn ordered(edit: &mut Edit<'_>, matrix: Value, factors: &Factors, depth: &[usize], columns: &[usize]) -> Option<Value> {
     edit.moved_constant(matrix)?;
     let ty = edit.function.tensor(matrix).clone();
     let &[units, _] = &ty.shape[..] else { return None };

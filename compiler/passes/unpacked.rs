@@ -123,7 +123,7 @@ impl Rows {
         let length = *last;
         *last = length.div_ceil(element.per_byte());
         let fills_bytes = length.is_multiple_of(element.per_byte());
-        let data = if fills_bytes { data } else { packed_rows(element, &data, (count as usize, length as usize)) };
+        let data = if fills_bytes { data } else { packed_rows(element, &data, [count as usize, length as usize]) };
         let constant = edit.module.add_constant(TensorType::of(ElementType::U8, &shape), data);
         let bytes = edit.insert_one(operators::Constant { data: constant }, &[])?;
         Some(Self { bytes, element, length })
@@ -144,7 +144,7 @@ impl Rows {
 }
 
 /// Packed rows that each begin in a byte of their own; `length` is not 0.
-fn packed_rows(element: ElementType, data: &Data, (count, length): (usize, usize)) -> Data {
+fn packed_rows(element: ElementType, data: &Data, [count, length]: [usize; 2]) -> Data {
     let unpacked = packed::unpack(element, data.bytes(), count);
     unpacked.chunks_exact(length).flat_map(|row| packed::pack(element, row)).collect::<Vec<u8>>().into()
 }

@@ -2,7 +2,7 @@
 
 use super::{Random, narrowed};
 use modelc::ir::builder::FunctionBuilder;
-use modelc::ir::{ElementType, ExpressionBuilder, Extent, Module, Reduction, Scalar, Tensor, TensorType, Type, Value};
+use modelc::ir::{ElementType, ExpressionBuilder, Extent, Module, Reduction, Scalar, Tensor, TensorType, Type, Value, ZeroPoints};
 
 /// Makes a batched matrix product, up to six operators on its result, and another product, all of bytes; and inputs for it.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
@@ -62,7 +62,7 @@ impl Attention<'_> {
     }
 
     fn product(&mut self, left: Value, right: Value) -> Value {
-        let zero_points = (self.random.below(5) as i64 - 2, 0);
+        let zero_points = ZeroPoints::of_left(self.random.below(5) as i64 - 2);
         let sums = self.builder.matmul(left, right, zero_points, ElementType::I32).expect("both have one depth");
         narrowed(&mut self.builder, &[sums])
     }

@@ -8,7 +8,9 @@ pub mod picked;
 pub mod rows;
 pub mod views;
 
-use modelc::ir::{ElementType, ExpressionBuilder, Extent, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value};
+use modelc::ir::{
+    ElementType, ExpressionBuilder, Extent, Module, Reduction, Scalar, ScalarOp, Tensor, TensorType, Type, Value, ZeroPoints,
+};
 use modelc::ir::{FunctionBuilder, WindowGeometry};
 
 /// SplitMix64, the pseudo-random numbers of most tests, the same on every computer.
@@ -129,7 +131,7 @@ fn convolution(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Va
     let (outputs, depth) = if groups == 1 { (1 + random.below(12), channels) } else { (channels, 1) };
     let filter = filter(builder, random, [outputs, size, 1, depth]);
     let geometry = geometry(random, size as i64);
-    let sums = builder.conv(value, filter, geometry, groups, (random.below(9) as i64 - 4, 0), ElementType::I32).ok()?;
+    let sums = builder.conv(value, filter, geometry, groups, ZeroPoints::of_left(random.below(9) as i64 - 4), ElementType::I32).ok()?;
     Some(narrowed(builder, &[sums]))
 }
 
@@ -143,7 +145,7 @@ fn pointwise(builder: &mut FunctionBuilder<'_>, random: &mut Random, value: Valu
         padding_high: vec![0; 2],
         ..WindowGeometry::default()
     };
-    let sums = builder.conv(value, filter, one, 1, (0, 0), ElementType::I32).expect("one pixel always fits");
+    let sums = builder.conv(value, filter, one, 1, ZeroPoints::NONE, ElementType::I32).expect("one pixel always fits");
     narrowed(builder, &[sums])
 }
 

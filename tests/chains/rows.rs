@@ -3,7 +3,7 @@
 
 use super::{Random, narrowed};
 use modelc::ir::builder::FunctionBuilder;
-use modelc::ir::{ElementType, ExpressionBuilder, Module, Scalar, ScalarOp, Tensor, TensorType, Type, Value, WindowGeometry};
+use modelc::ir::{ElementType, ExpressionBuilder, Module, Scalar, ScalarOp, Tensor, TensorType, Type, Value, WindowGeometry, ZeroPoints};
 
 /// Makes up to four convolutions of a row, or of a column, of up to 700 pixels; and a row.
 pub fn module(seed: u64) -> (Module, Vec<Tensor>) {
@@ -75,7 +75,8 @@ impl Chain<'_> {
             ElementType::I8 => (self.one_of(&[0, -3, 100]), ElementType::I32),
             _ => (0, ElementType::F32),
         };
-        let sums = self.builder.dilated_conv(value, filter, (geometry, input_dilation), groups, (zero_point, 0), sums).ok()?;
+        let sums =
+            self.builder.dilated_conv(value, filter, (geometry, input_dilation), groups, ZeroPoints::of_left(zero_point), sums).ok()?;
         let pixels = self.shape_of(sums)[1];
         (1..2000).contains(&pixels).then_some(sums)
     }

@@ -1,7 +1,7 @@
 //! Weights and images of extreme bytes: sums of two products fill 16 bits, or overflow if both weights are the smallest byte.
 
 use super::super::{check_everywhere, hot_loops};
-use modelc::ir::{ElementType, FunctionBuilder, Module, Tensor, TensorType, Type};
+use modelc::ir::{ElementType, FunctionBuilder, Module, Tensor, TensorType, Type, ZeroPoints};
 
 /// Makes a convolution, in groups of `groups` channels, of an image of one byte with two alternating weights.
 fn convolution(window: u64, groups: u64, image: i8, weights: [i8; 2]) -> (Module, Tensor) {
@@ -13,7 +13,8 @@ fn convolution(window: u64, groups: u64, image: i8, weights: [i8; 2]) -> (Module
     let filter = [outputs, window, window, channels / groups];
     let bytes = (0..filter.iter().product::<u64>()).map(|i| weights[(i / 3 % 2) as usize] as u8).collect();
     let filter = builder.literal(TensorType::of(ElementType::I8, &filter), bytes).expect("a filter");
-    let sums = builder.conv(input, filter, hot_loops::same_size(window), groups, (0, 0), ElementType::I32).expect("a convolution");
+    let sums =
+        builder.conv(input, filter, hot_loops::same_size(window), groups, ZeroPoints::NONE, ElementType::I32).expect("a convolution");
     builder.finish_method("forward", vec![sums]);
     let bytes = vec![image as u8; shape.iter().product::<u64>() as usize];
     (module, Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes })

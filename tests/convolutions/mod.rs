@@ -6,7 +6,7 @@ mod long_rows;
 
 use super::{check, check_everywhere, check_level, hot_loops, names, number, objects};
 use modelc::ir::WindowGeometry;
-use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, ScalarOp, Tensor, TensorType, Type};
+use modelc::ir::{Data, ElementType, ExpressionBuilder, FunctionBuilder, Module, Node, ScalarOp, Tensor, TensorType, Type, ZeroPoints};
 use modelc::ir::{NanRule, RequantizeRule, Scalar, SourceData, Value};
 use modelc::lower;
 use modelc::machine::{CpuMachine, GPUS, Isa, MACHINES, machine};
@@ -51,7 +51,7 @@ fn sparse_convolution(stored: ElementType, groups: u64, input_dilation: i64) -> 
         ..WindowGeometry::default()
     };
     let window = (window, vec![input_dilation; 2]);
-    let result = builder.dilated_conv(input, weights, window, groups, (0, 0), accumulator).expect("a convolution");
+    let result = builder.dilated_conv(input, weights, window, groups, ZeroPoints::NONE, accumulator).expect("a convolution");
     builder.finish_method("forward", vec![result]);
     let numbers = (0..shape.iter().product::<u64>()).map(|i| (i * 7919 % 101) as i8 - 50);
     let bytes = match element {
@@ -103,7 +103,7 @@ fn sparse_pixels(stored: ElementType, image: [u64; 2], [channels, outputs]: [u64
         padding_high: vec![0; 2],
         ..WindowGeometry::default()
     };
-    let sums = builder.conv(input, weights, window, 1, (0, 0), ElementType::F32).expect("a convolution");
+    let sums = builder.conv(input, weights, window, 1, ZeroPoints::NONE, ElementType::F32).expect("a convolution");
     let mut expression = ExpressionBuilder::new(&[ElementType::F32; 2]);
     let [x, y] = [0, 1].map(|i| expression.input(i));
     let sum = expression.op(ScalarOp::Add, &[x, y]).expect("a sum of floats");
@@ -162,7 +162,7 @@ fn one_window() -> (Module, Tensor) {
         padding_high: vec![0; 2],
         ..WindowGeometry::default()
     };
-    let sums = builder.conv(image, weights, geometry, 1, (0, 0), ElementType::F32).expect("a convolution");
+    let sums = builder.conv(image, weights, geometry, 1, ZeroPoints::NONE, ElementType::F32).expect("a convolution");
     builder.finish_method("forward", vec![sums]);
     let bytes = (0..shape.iter().product::<u64>()).flat_map(|i| ((i * 7919 % 101) as f32 / 8.0 - 6.0).to_le_bytes()).collect();
     (module, Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes })
@@ -209,7 +209,7 @@ fn depthwise(seed: u64) -> (Module, Tensor) {
         ..WindowGeometry::default()
     };
     let zero_point = if element == ElementType::U8 { 130 } else { -3 };
-    let sums = builder.conv(image, filter, geometry, channels, (zero_point, 0), ElementType::I32).expect("a convolution");
+    let sums = builder.conv(image, filter, geometry, channels, ZeroPoints::of_left(zero_point), ElementType::I32).expect("a convolution");
     builder.finish_method("forward", vec![sums]);
     (module, Tensor { element, bytes: bytes(shape.iter().product(), 5), shape: shape.to_vec() })
 }
@@ -249,7 +249,7 @@ fn depthwise_windows_of_floats_match_on_every_machine() {
             padding_high: vec![1; 2],
             ..WindowGeometry::default()
         };
-        let sums = builder.conv(image, filter, geometry, channels, (0, 0), ElementType::F32).expect("a convolution");
+        let sums = builder.conv(image, filter, geometry, channels, ZeroPoints::NONE, ElementType::F32).expect("a convolution");
         builder.finish_method("forward", vec![sums]);
         let image = Tensor { element: ElementType::F32, bytes: floats(shape.iter().product(), 1 << 30).collect(), shape: shape.to_vec() };
         check_everywhere(&module, &image, &format!("{channels} channels, {width} pixels, stride {stride}"));
@@ -273,7 +273,8 @@ fn requantized(seed: u64, rule: RequantizeRule, shift: i32, least: i32, depthwis
     let words = |salt: u64, word: &dyn Fn(u64) -> i32| random(outputs, salt).flat_map(|n| word(n).to_le_bytes()).collect::<Vec<u8>>();
     let filter = [outputs, window, window, depth];
     let filter = builder.literal(TensorType::of(ElementType::I8, &filter), bytes(filter.iter().product(), 1)).expect("a filter");
-    let sums = builder.conv(image, filter, hot_loops::same_size(window), groups, (5, 0), ElementType::I32).expect("a convolution");
+    let sums =
+        builder.conv(image, filter, hot_loops::same_size(window), groups, ZeroPoints::of_left(5), ElementType::I32).expect("a convolution");
     let row = TensorType::of(ElementType::I32, &[outputs]);
     let bias = builder.literal(row.clone(), words(2, &|n| (n % 4001) as i32 - 2000)).expect("a bias");
     let multipliers = builder.literal(row.clone(), words(3, &|n| ((1 << 30) + n % (1 << 30)) as i32)).expect("multipliers");
@@ -331,7 +332,7 @@ fn alike(count: i64) -> (Module, Tensor) {
     for k in 0..count {
         let filter = builder.literal(TensorType::of(ElementType::I8, &[outputs, 3, 3, channels]), bytes(outputs * 9 * channels, k as u64));
         let sums = builder
-            .conv(image, filter.expect("a filter"), hot_loops::same_size(3), 1, (3 * k - 4, 0), ElementType::I32)
+            .conv(image, filter.expect("a filter"), hot_loops::same_size(3), 1, ZeroPoints::of_left(3 * k - 4), ElementType::I32)
             .expect("a convolution");
         let mut e = ExpressionBuilder::new(&[ElementType::I32]);
         let sum = e.input(0);
@@ -371,7 +372,7 @@ fn of_bytes(
     [shape, filter]: [[u64; 4]; 2],
     geometry: WindowGeometry,
     groups: u64,
-    zero_points: (i64, i64),
+    zero_points: ZeroPoints,
 ) -> (Module, Tensor) {
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");
@@ -388,7 +389,13 @@ fn unsigned(window: u64, [channels, outputs, dilation]: [u64; 3], zero_point: i6
     let mut geometry = hot_loops::same_size(window);
     geometry.dilation[1] = dilation as i64;
     geometry.padding_high[1] += (window as i64 - 1) * (dilation as i64 - 1);
-    of_bytes(ElementType::U8, [[1, 5, 6, channels], [outputs, window, window, channels]], geometry, 1, (77, zero_point))
+    of_bytes(
+        ElementType::U8,
+        [[1, 5, 6, channels], [outputs, window, window, channels]],
+        geometry,
+        1,
+        ZeroPoints { left: 77, right: zero_point },
+    )
 }
 
 #[test]
@@ -412,7 +419,13 @@ fn products_of_weights_that_are_moved_match_on_every_machine() {
 #[test]
 fn moved_weights_of_a_single_pixel_match_on_every_machine() {
     for channels in [260, 300, 511, 512] {
-        let (module, image) = of_bytes(ElementType::U8, [[1, 1, 1, channels], [24, 1, 1, channels]], hot_loops::same_size(1), 1, (77, 120));
+        let (module, image) = of_bytes(
+            ElementType::U8,
+            [[1, 1, 1, channels], [24, 1, 1, channels]],
+            hot_loops::same_size(1),
+            1,
+            ZeroPoints { left: 77, right: 120 },
+        );
         check_everywhere(&module, &image, &format!("{channels} channels"));
         let moved = of_levels(&module, Isa::Aarch64, "lacking");
         assert!(moved.iter().all(|(_, moved)| *moved), "{channels} channels: {moved:?}");
@@ -430,7 +443,7 @@ fn of_levels(module: &Module, isa: Isa, text: &str) -> Vec<(&'static str, bool)>
 /// Panels of a group are padded to the size of all groups together, and their pixels are not contiguous.
 #[test]
 fn groups_of_one_channel_match_on_every_machine() {
-    let (module, image) = of_bytes(ElementType::I8, [[1, 5, 9, 4], [2, 3, 3, 2]], hot_loops::same_size(3), 2, (-3, 0));
+    let (module, image) = of_bytes(ElementType::I8, [[1, 5, 9, 4], [2, 3, 3, 2]], hot_loops::same_size(3), 2, ZeroPoints::of_left(-3));
     check_everywhere(&module, &image, "groups");
 }
 
@@ -439,7 +452,8 @@ fn groups_of_one_channel_match_on_every_machine() {
 fn depthwise_blocks_beside_others_match_on_every_machine() {
     for channels in [24, 40, 72, 144] {
         let image = [1, 4, 5, channels];
-        let (module, image) = of_bytes(ElementType::I8, [image, [channels, 5, 5, 1]], hot_loops::same_size(5), channels, (-13, 0));
+        let (module, image) =
+            of_bytes(ElementType::I8, [image, [channels, 5, 5, 1]], hot_loops::same_size(5), channels, ZeroPoints::of_left(-13));
         check_everywhere(&module, &image, &format!("{channels} channels"));
     }
 }
@@ -455,7 +469,7 @@ fn images_of_few_pixels_match_on_every_machine() {
         ([1, 5, 5, 256], [264, 1, 1, 256], hot_loops::same_size(1), false),
     ];
     for (image, filter, geometry, joined) in cases {
-        let (module, input) = of_bytes(ElementType::I8, [image, filter], geometry, 1, (-13, 0));
+        let (module, input) = of_bytes(ElementType::I8, [image, filter], geometry, 1, ZeroPoints::of_left(-13));
         let what = format!("{image:?} by {filter:?}");
         check_everywhere(&module, &input, &what);
         let schedule = &schedules(&at_v4(&module))[0];
@@ -488,7 +502,7 @@ fn depthwise_windows_of_many_rows_match_on_every_machine() {
             ..WindowGeometry::default()
         };
         let shapes = [[1, 9, 11, channels], [channels, window[0], window[1], 1]];
-        let (module, image) = of_bytes(ElementType::I8, shapes, geometry, channels, (-13, 0));
+        let (module, image) = of_bytes(ElementType::I8, shapes, geometry, channels, ZeroPoints::of_left(-13));
         let what = format!("{window:?} of {channels} channels by {stride}, dilated by {dilation}");
         check_everywhere(&module, &image, &what);
         let schedule = &schedules(&at_v4(&module))[0];
@@ -505,7 +519,13 @@ fn depthwise_unsigned(window: [u64; 2], channels: u64, (stride, dilation): (i64,
         padding_high: vec![1, 2],
         ..WindowGeometry::default()
     };
-    of_bytes(ElementType::U8, [[1, 7, 9, channels], [channels, window[0], window[1], 1]], geometry, channels, (77, zero_point))
+    of_bytes(
+        ElementType::U8,
+        [[1, 7, 9, channels], [channels, window[0], window[1], 1]],
+        geometry,
+        channels,
+        ZeroPoints { left: 77, right: zero_point },
+    )
 }
 
 #[test]
@@ -566,11 +586,11 @@ fn elements(element: ElementType, count: u64, salt: u64) -> Vec<u8> {
 }
 
 /// Returns the zero points of an image and its filter, and the type of sums.
-fn sums_of(element: ElementType) -> ((i64, i64), ElementType) {
+fn sums_of(element: ElementType) -> (ZeroPoints, ElementType) {
     match element {
-        ElementType::F32 => ((0, 0), ElementType::F32),
-        ElementType::U8 => ((77, 130), ElementType::I32),
-        _ => ((-3, 0), ElementType::I32),
+        ElementType::F32 => (ZeroPoints::NONE, ElementType::F32),
+        ElementType::U8 => (ZeroPoints { left: 77, right: 130 }, ElementType::I32),
+        _ => (ZeroPoints::of_left(-3), ElementType::I32),
     }
 }
 

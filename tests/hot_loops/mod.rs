@@ -1,7 +1,8 @@
 //! Innermost loops of schedules on machines with long vectors: sums stay in registers between iterations.
 
 use modelc::codegen::listing::{Listing, listing};
-use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Module, NanRule, RequantizeRule, Scalar, ScalarOp};
+use modelc::ir::operators::BlockMatmul;
+use modelc::ir::{ElementType, ExpressionBuilder, FunctionBuilder, Module, NanRule, RequantizeRule, Scalar, ScalarOp, ZeroPoints};
 use modelc::ir::{TensorType, Type, Value, WindowGeometry};
 use modelc::lower::{self};
 use modelc::machine::{Isa, machine};
@@ -80,18 +81,18 @@ fn module(work: Work, element: ElementType) -> Module {
         Work::Conv { window, channels, outputs, groups } => {
             let image = parameter(&mut builder, &[1, 24, 24, channels]);
             let filter = constant(&mut builder, &[outputs, window, window, channels / groups]);
-            builder.conv(image, filter, same_size(window), groups, (0, 0), accumulator).expect("a convolution")
+            builder.conv(image, filter, same_size(window), groups, ZeroPoints::NONE, accumulator).expect("a convolution")
         }
         Work::Quantized { window, channels, outputs, groups, zero_point } => {
             let image = parameter(&mut builder, &[1, 24, 24, channels]);
             let filter = constant(&mut builder, &[outputs, window, window, channels / groups]);
-            let sums = builder.conv(image, filter, same_size(window), groups, (0, 0), accumulator).expect("a convolution");
+            let sums = builder.conv(image, filter, same_size(window), groups, ZeroPoints::NONE, accumulator).expect("a convolution");
             requantized(&mut builder, sums, outputs, zero_point)
         }
         Work::Matmul { rows, inner, outputs } => {
             let left = parameter(&mut builder, &[rows, inner]);
             let right = constant(&mut builder, &[outputs, inner]);
-            builder.matmul(left, right, (0, 0), accumulator).expect("a product")
+            builder.matmul(left, right, ZeroPoints::NONE, accumulator).expect("a product")
         }
         Work::Blocks { inner, outputs, size } => {
             let left = parameter(&mut builder, &[1, inner]);
@@ -99,7 +100,7 @@ fn module(work: Work, element: ElementType) -> Module {
             let weights = builder.literal(TensorType::of(ElementType::I4, &[outputs, inner]), weights).expect("a constant");
             let scales = TensorType::of(ElementType::F32, &[outputs, inner / size]);
             let scales = builder.literal(scales.clone(), bytes(&scales)).expect("a constant");
-            builder.block_matmul(left, (weights, false), scales).expect("a product")
+            builder.block_matmul([left, weights, scales], BlockMatmul { excess: false }).expect("a product")
         }
         Work::Map => {
             let operands = [0, 1].map(|_| parameter(&mut builder, &[4096]));

@@ -3,7 +3,7 @@
 use super::error::{invalid, missing_options, unsupported};
 use super::operator::{Affine, Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Extent, Value};
+use crate::ir::{ElementType, Extent, Interval, Value};
 use crate::operators::quantize::at_zero_point;
 use crate::operators::terms::Terms;
 use crate::operators::{joins, slices};
@@ -67,7 +67,7 @@ fn rescaled(operator: &mut Operator<'_, '_, '_>, value: Value, from: Affine, to:
     let (scale, bias, zero_point) = (terms.f32(scale), terms.f32(bias), terms.i32(to.zero_point));
     let x = terms.mul(x, scale)?;
     let x = terms.add(x, bias)?;
-    let x = at_zero_point(&mut terms, x, zero_point, (0, 255))?;
+    let x = at_zero_point(&mut terms, x, zero_point, Interval::new(0, 255))?;
     let x = terms.convert(x, U8);
     operator.map(&[value], terms.finish(x))
 }

@@ -6,7 +6,7 @@ use super::open_filter::{OpenFilter, filled_bias, without_filling};
 use super::operator::{Lowered, Operand, Operator};
 use super::options::{activation, padding};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Extent, Value};
+use crate::ir::{ElementType, Extent, Value, ZeroPoints};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{self, ConvolutionRule};
 use crate::operators::contraction::{Convolution, IntegerOutput, Numerics, Scaling, depthwise_filter};
@@ -172,7 +172,7 @@ impl Operands {
         }
         let scaling = if legacy { Scaling::fixed_point_of_product } else { Scaling::fixed_point };
         let numerics = Numerics::Integer {
-            zero_points: (i64::from(from.zero_point), filter_zero_point),
+            zero_points: ZeroPoints { left: from.zero_point.into(), right: filter_zero_point },
             accumulator: I32,
             scaling: scaling(from.scale, &scales, to.scale)?,
             output: IntegerOutput::new(output.element, to, self.activation)?,
@@ -196,7 +196,7 @@ impl Operands {
             return Err(invalid(codes::SCALE, "the ratio of the scales is out of range").expected("below 2^14", "more"));
         }
         let output = IntegerOutput::new(output.element, to, self.activation)?;
-        Ok((bias.map(|(value, _)| value), Numerics::Integer { zero_points: (0, 0), accumulator, scaling, output }))
+        Ok((bias.map(|(value, _)| value), Numerics::Integer { zero_points: ZeroPoints::NONE, accumulator, scaling, output }))
     }
 }
 

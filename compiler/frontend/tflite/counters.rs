@@ -45,7 +45,7 @@ impl<'a> Half<'a> {
         let mut codes = HashMap::new();
         for record in subgraph.record.operators().into_iter().flatten() {
             let Some(code) = shared.file.codes.get(record.opcode_index() as usize) else { continue };
-            if shared.file.customs.iter().all(|(name, _)| *name != code.name) {
+            if shared.file.customs.iter().all(|custom| custom.operator != code.name) {
                 codes.extend(tensors(record.outputs()).into_iter().map(|tensor| (tensor, (code.code, record))));
             }
         }

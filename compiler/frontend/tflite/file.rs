@@ -2,7 +2,7 @@
 
 use super::tensor::{self, Buffers, TensorInfo};
 use crate::diagnostic::{Diagnostic, Kind, codes};
-use crate::frontend::{Bound, Reference};
+use crate::frontend::{Bound, CustomSymbol, Reference};
 use crate::schema::{flatbuffer_part, tflite as schema, verifier_options};
 use std::rc::Rc;
 
@@ -29,7 +29,7 @@ pub(super) struct File<'a> {
     pub buffers: Buffers<'a>,
     pub records: Vec<schema::SubGraph<'a>>,
     /// Custom operators that the application implements: their names, and the names of its functions.
-    pub customs: &'a [(String, String)],
+    pub customs: &'a [CustomSymbol],
     /// Extents that are known only when the model runs.
     pub bounds: &'a [Bound],
     /// The runtime whose results operators give.

@@ -7,7 +7,7 @@ use super::options::activation;
 use super::tensor::Blocks;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::Reference;
-use crate::ir::{ElementType, Extent, Scalar, Value};
+use crate::ir::{ElementType, Extent, Scalar, Value, ZeroPoints};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{self, RowRule};
 use crate::operators::contraction::products::{as_rows, matmul, rows_of_depth};
@@ -161,7 +161,7 @@ impl FullyConnected {
             return Err(unsupported("a 32-bit bias of a 16-bit operator needs quantized_bias_type INT32"));
         }
         let numerics = Numerics::Integer {
-            zero_points: (i64::from(input_affine.zero_point), filter_zero_point),
+            zero_points: ZeroPoints { left: input_affine.zero_point.into(), right: filter_zero_point },
             accumulator,
             scaling,
             output: IntegerOutput::new(output.element, output_affine, self.activation)?,

@@ -4,7 +4,7 @@ use super::error::{invalid, missing_options};
 use super::filter::{filter_scales, symmetric};
 use super::operator::{Lowered, Operand, Operator};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Value};
+use crate::ir::{ElementType, Value, ZeroPoints};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::products::{matmul, swapped, wide_matmul};
 use crate::operators::contraction::{IntegerOutput, Numerics, Scaling, dynamic_range};
@@ -47,7 +47,7 @@ pub(super) fn batch_matmul(operator: &mut Operator<'_, '_, '_>) -> Lowered {
                 symmetric(by, to)?;
             }
             let numerics = Numerics::Integer {
-                zero_points: (i64::from(from.zero_point), i64::from(by.zero_point)),
+                zero_points: ZeroPoints { left: from.zero_point.into(), right: by.zero_point.into() },
                 accumulator: if wide { I64 } else { I32 },
                 // The reference multiplies the scales in binary32.
                 scaling: Scaling::fixed_point_of_product(from.scale, &[by.scale], to.scale)?,

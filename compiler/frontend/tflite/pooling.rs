@@ -4,7 +4,7 @@ use super::error::{invalid, missing_options};
 use super::operator::{Lowered, Operand, Operator};
 use super::options::{activation, padding};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Search, Summation};
+use crate::ir::{ElementType, Interval, Search, Summation};
 use crate::operators::activation::Activation;
 use crate::operators::pooling::{self, Counts, Divisor, Means, Quotient};
 use crate::operators::terms::Terms;
@@ -38,7 +38,7 @@ fn pool(operator: &mut Operator<'_, '_, '_>) -> Result<Pool, Diagnostic> {
 
 impl Pool {
     /// The bounds of the activation on the result's scale, if there is one.
-    fn integer_bounds(&self, operator: &Operator<'_, '_, '_>) -> Result<Option<(i32, i32)>, Diagnostic> {
+    fn integer_bounds(&self, operator: &Operator<'_, '_, '_>) -> Result<Option<Interval<i32>>, Diagnostic> {
         let output = operator.output(0)?;
         if self.activation == Activation::NONE {
             return Ok(None);

@@ -5,7 +5,7 @@ use super::filter;
 use super::operator::{Lowered, Operand, Operator};
 use super::tensor::TensorInfo;
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{Comparison, ElementType, Scalar, Value};
+use crate::ir::{Comparison, ElementType, Interval, Scalar, Value};
 use crate::operators::quantization::integer_range;
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use crate::operators::terms::Terms;
@@ -36,15 +36,15 @@ pub(super) fn quantize(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let result = match types {
         [F32, I2 | I4 | U4 | I8 | U8 | I16] => {
             let scale = scale(operator, &output, input.rank())?;
-            let (low, high) = integer_range(output.element).ok_or_else(|| unsupported("no such quantized type"))?;
-            let bounds = (low.into(), high.into());
+            let Interval { low, high } = integer_range(output.element).ok_or_else(|| unsupported("no such quantized type"))?;
+            let bounds = Interval::new(low.into(), high.into());
             let is_constant = operator.constant_bytes(&input).is_some();
             let element = if is_constant { output.element } else { output.element.unpacked() };
             quantize::quantize(operator.graph(), input.value, &scale, bounds, Rounding::Away, element)?
         }
         [I8 | U8, I8 | U8 | I16] | [I16, I8 | I16 | I32] | [I32, I8 | I16] => {
-            let scales = (operator.affine(&input.info)?, operator.affine(&output)?);
-            quantize::requantize(operator.graph(), input.value, scales, output.element)?
+            let (from, to) = (operator.affine(&input.info)?, operator.affine(&output)?);
+            quantize::requantize(operator.graph(), input.value, from, to, output.element)?
         }
         _ => return Err(operator.type_error(&types)),
     };
@@ -96,8 +96,8 @@ pub(super) fn fake_quant(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         let found = format!("{bits} bits from {low} to {high}");
         return Err(invalid(codes::OPTION_RANGE, "the quantized range is not sound").expected("2 to 16 bits, zero within the range", found));
     }
-    let (first, last) = (f32::from(u8::from(options.narrow_range())), ((1 << bits) - 1) as f32);
-    let value = quantize::round_to_steps(operator.graph(), input.value, (low, high), (first, last))?;
+    let steps = Interval::new(f32::from(u8::from(options.narrow_range())), ((1 << bits) - 1) as f32);
+    let value = quantize::round_to_steps(operator.graph(), input.value, Interval { low, high }, steps)?;
     operator.bind(0, value)
 }
 

@@ -9,6 +9,7 @@ use super::{
     shape, slicing, stablehlo_indexing, tables, transposed_convolution, variables,
 };
 use crate::diagnostic::{Diagnostic, codes};
+use crate::frontend::CustomSymbol;
 use crate::ir::ElementType::{I8, I16};
 use crate::ir::{Combination, Comparison, NanRule, Reduction, ScalarOp, Search};
 use crate::operators::activation::Activation;
@@ -216,7 +217,7 @@ pub(super) fn lowering(code: &OperatorCode) -> Result<Lower, Diagnostic> {
 const CUSTOM: &str = "CUSTOM:";
 
 /// The symbol of the function that implements a custom operator, if the user names one.
-pub(super) fn symbol<'a>(code: &OperatorCode, customs: &'a [(String, String)]) -> Option<&'a str> {
+pub(super) fn symbol<'a>(code: &OperatorCode, customs: &'a [CustomSymbol]) -> Option<&'a str> {
     let name = code.name.strip_prefix(CUSTOM)?;
-    customs.iter().find(|(custom, _)| custom == name).map(|(_, symbol)| symbol.as_str())
+    customs.iter().find(|custom| custom.operator == name).map(|custom| custom.symbol.as_str())
 }

@@ -4,6 +4,7 @@ use super::entries::entries;
 use super::file::{open, operator_code};
 use super::registry;
 use crate::diagnostic::Diagnostics;
+use crate::frontend::CustomSymbol;
 use crate::frontend::survey::{MethodNames, Survey};
 use crate::ir::data::Bytes;
 use crate::schema::tflite as schema;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// A damaged file.
-pub(in crate::frontend) fn survey(bytes: &Arc<dyn Bytes>, customs: &[(String, String)]) -> Result<Survey, Diagnostics> {
+pub(in crate::frontend) fn survey(bytes: &Arc<dyn Bytes>, customs: &[CustomSymbol]) -> Result<Survey, Diagnostics> {
     let model = open((**bytes).as_ref())?;
     let codes: Vec<_> = model.operator_codes().into_iter().flatten().map(operator_code).collect();
     let subgraphs: Vec<schema::SubGraph<'_>> = model.subgraphs().into_iter().flatten().collect();

@@ -104,7 +104,7 @@ pub(super) fn log(operator: &mut Operator<'_, '_, '_>) -> Lowered {
         [F32, F32] => bind(operator, &input, |terms, x| terms.op(ScalarOp::Log, &[x])),
         [I8, I8] | [I16, I16] => {
             let to = operator.affine(&output)?;
-            let lowest = integer_range(output.element).map_or(0, |range| range.0);
+            let lowest = integer_range(output.element).map_or(0, |range| range.low);
             let least = (lowest - to.zero_point) as f32 * to.scale;
             tabulated(operator, &input, &output, |x| if x <= 0.0 { least } else { libm::log(f64::from(x)) as f32 })
         }

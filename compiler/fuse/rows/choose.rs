@@ -33,6 +33,15 @@ const MOST_EXTRA: f64 = 0.25;
 /// Factor by which more bands must shrink the memory.
 const GAIN: f64 = 0.97;
 
+/// Two values in memory, by their positions in a chain.
+#[derive(Clone, Copy)]
+struct Pair {
+    /// The value that a kernel reads.
+    read: usize,
+    /// The value that it writes.
+    written: usize,
+}
+
 /// Returns the parts of chains whose memory bands would shrink, largest peak first, and the method's total work. `threads` bands are computed
 /// at the same time.
 pub fn candidates(module: &Module, flow: &Flow, uses: &FxHashMap<Value, usize>, threads: u64) -> (Vec<Split>, u64) {
@@ -93,13 +102,13 @@ impl<'a> Cutter<'a> {
     /// Cuts the part of a range of values with the largest peak, then the ranges before and after it.
     fn cut(&self, range: Range<usize>, list: &mut Vec<Split>) {
         let all: Vec<Range<u64>> = self.rows.iter().map(|&rows| 0..rows).collect();
-        let worst = self.pairs(&range).max_by_key(|&pair| (self.pair_bytes(pair, &all), std::cmp::Reverse(pair.0)));
+        let worst = self.pairs(&range).max_by_key(|&pair| (self.pair_bytes(pair, &all), std::cmp::Reverse(pair.read)));
         let Some(worst) = worst else { return };
         let peak = self.pair_bytes(worst, &all);
         let places: Vec<usize> = range.clone().filter(|&i| self.in_memory[i]).collect();
         let mut best: Option<(f64, Split, Range<usize>)> = None;
-        for &start in places.iter().filter(|&&i| i <= worst.0) {
-            for &end in places.iter().filter(|&&i| i >= worst.1 && self.operators(start..i) <= MOST_OPERATORS) {
+        for &start in places.iter().filter(|&&i| i <= worst.read) {
+            for &end in places.iter().filter(|&&i| i >= worst.written && self.operators(start..i) <= MOST_OPERATORS) {
                 let work = self.work(start..end);
                 for division in self.divisions(start..end) {
                     let Some((bytes, extra_work)) = self.in_bands(start, end, division) else { continue };
@@ -118,7 +127,7 @@ impl<'a> Cutter<'a> {
                 part
             }
             // No cut shrinks the largest peak; ranges beside it are still tried.
-            None => worst.0..worst.1,
+            None => worst.read..worst.written,
         };
         self.cut(range.start..around.start + 1, list);
         self.cut(around.end..range.end, list);
@@ -152,13 +161,13 @@ impl<'a> Cutter<'a> {
     }
 
     /// Returns pairs of values in memory that one kernel reads and writes.
-    fn pairs(&self, range: &Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+    fn pairs(&self, range: &Range<usize>) -> impl Iterator<Item = Pair> {
         let places: Vec<usize> = range.clone().filter(|&i| self.in_memory[i]).collect();
-        (1..places.len()).map(move |i| (places[i - 1], places[i]))
+        (1..places.len()).map(move |i| Pair { read: places[i - 1], written: places[i] })
     }
 
     /// Returns the bytes of some rows of two values; the second may overwrite the first.
-    fn pair_bytes(&self, (read, written): (usize, usize), rows: &[Range<u64>]) -> u64 {
+    fn pair_bytes(&self, Pair { read, written }: Pair, rows: &[Range<u64>]) -> u64 {
         let bytes = |i: usize| (rows[i].end - rows[i].start).saturating_mul(self.row_bytes[i]);
         if bytes(written) <= bytes(read) { bytes(read) } else { bytes(read).saturating_add(bytes(written)) }
     }
@@ -176,8 +185,8 @@ impl<'a> Cutter<'a> {
                 (needed[i], needed[i + 1]) = (needs.rows, needs.computed);
                 computed = computed.saturating_add(count.saturating_mul(self.chain.links[i].work_per_row));
             }
-            let pairs = inner.windows(2).map(|pair| self.pair_bytes((pair[0], pair[1]), &needed));
-            let alone = inner.iter().map(|&i| self.pair_bytes((i, i), &needed));
+            let pairs = inner.windows(2).map(|pair| self.pair_bytes(Pair { read: pair[0], written: pair[1] }, &needed));
+            let alone = inner.iter().map(|&i| self.pair_bytes(Pair { read: i, written: i }, &needed));
             most = pairs.chain(alone).fold(most, u64::max);
         }
         let ends =

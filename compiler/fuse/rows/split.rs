@@ -3,7 +3,7 @@
 use super::Split;
 use super::chain::Link;
 use super::rearranged::outermost;
-use super::window::ROWS;
+use super::window::{Border, ROWS};
 use crate::fuse::band::{Band, Bands};
 use crate::fuse::flow::{Flow, Item};
 use crate::ir::operators::{Concat, Reshape, Slice};
@@ -81,11 +81,11 @@ impl Writer<'_> {
         Some(self.slice(computed, rows.start - needs.computed.start..rows.end - needs.computed.start))
     }
 
-    /// Returns the operation that computes some rows of a link's value; `low` and `high` are rows of padding.
-    fn operation(&self, link: &Link, rows: &Range<u64>, (low, high): (i64, i64)) -> Option<Operation> {
+    /// Returns the operation that computes some rows of a link's value.
+    fn operation(&self, link: &Link, rows: &Range<u64>, border: Border) -> Option<Operation> {
         let data = &self.function.insts[link.inst];
         if link.before.is_empty() {
-            return data.operation.part(ROWS, low, high);
+            return data.operation.part(ROWS, border.above, border.below);
         }
         let mut shape = self.function.tensor(data.results[0]).shape.clone();
         shape[ROWS] = Extent::Static(rows.end - rows.start);

@@ -24,12 +24,21 @@ pub struct RowWindow {
     pub results: u64,
 }
 
+/// Rows of padding that a window reads.
+#[derive(Clone, Copy)]
+pub struct Border {
+    /// Rows above the operand.
+    pub above: i64,
+    /// Rows below it.
+    pub below: i64,
+}
+
 /// The operand rows and padding for some rows of the result.
 pub struct Needs {
     /// The operand's rows.
     pub rows: Range<u64>,
-    /// Rows of padding that the window reads above and below the operand.
-    pub border: (i64, i64),
+    /// Rows of padding that the window reads.
+    pub border: Border,
     /// The rows of the result that are computed: at least the requested rows.
     pub computed: Range<u64>,
 }
@@ -55,7 +64,7 @@ impl RowWindow {
         let seen = first.clamp(0, rows)..end.clamp(0, rows);
         (seen.start < seen.end).then(|| Needs {
             rows: seen.start as u64..seen.end as u64,
-            border: ((-first).max(0), (end - rows).max(0)),
+            border: Border { above: (-first).max(0), below: (end - rows).max(0) },
             computed: positions.start * self.results..positions.end * self.results,
         })
     }

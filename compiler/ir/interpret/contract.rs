@@ -6,7 +6,7 @@ use super::column::Column;
 use super::error::{Step, fail};
 use super::map;
 use crate::ir::operators::{Conv, WindowGeometry};
-use crate::ir::types::ElementType;
+use crate::ir::types::{ElementType, ZeroPoints};
 
 /// The accumulator of a sum of products.
 trait Sum: Copy {
@@ -54,29 +54,29 @@ enum Pair {
     Float(Vec<f64>, Vec<f64>),
 }
 
-fn pair(left: &Array<'_>, right: &Array<'_>, zero_points: (i64, i64), accumulator: ElementType) -> Step<Pair> {
+fn pair(left: &Array<'_>, right: &Array<'_>, zero_points: ZeroPoints, accumulator: ElementType) -> Step<Pair> {
     let decode = |array: &Array<'_>| Column::decode(array.element, &array.bytes, 0..array.len());
     match (decode(left), decode(right)) {
         (Column::Int(a), Column::Int(b)) if accumulator == ElementType::I32 => {
             // Arithmetic modulo 2³² may start at the operands.
             let narrow = |list: Vec<i64>, zero: i64| list.into_iter().map(|x| x.wrapping_sub(zero) as i32).collect();
-            Ok(Pair::I32(narrow(a, zero_points.0), narrow(b, zero_points.1)))
+            Ok(Pair::I32(narrow(a, zero_points.left), narrow(b, zero_points.right)))
         }
         (Column::Int(a), Column::Int(b)) => {
             let shift = |list: Vec<i64>, zero: i64| list.into_iter().map(|x| x.wrapping_sub(zero)).collect();
-            Ok(Pair::I64(shift(a, zero_points.0), shift(b, zero_points.1)))
+            Ok(Pair::I64(shift(a, zero_points.left), shift(b, zero_points.right)))
         }
         (Column::F32(a), Column::F32(b)) if accumulator == ElementType::F32 => {
             let shift = |list: Vec<f32>, zero: i64| list.into_iter().map(|x| x - zero as f32).collect();
-            Ok(Pair::F32(shift(a, zero_points.0), shift(b, zero_points.1)))
+            Ok(Pair::F32(shift(a, zero_points.left), shift(b, zero_points.right)))
         }
         (Column::F32(a), Column::F32(b)) => {
             let widen = |list: Vec<f32>, zero: i64| list.into_iter().map(|x| f64::from(x) - zero as f64).collect();
-            Ok(Pair::Float(widen(a, zero_points.0), widen(b, zero_points.1)))
+            Ok(Pair::Float(widen(a, zero_points.left), widen(b, zero_points.right)))
         }
         (Column::F64(a), Column::F64(b)) => {
             let shift = |list: Vec<f64>, zero: i64| list.into_iter().map(|x| x - zero as f64).collect();
-            Ok(Pair::Float(shift(a, zero_points.0), shift(b, zero_points.1)))
+            Ok(Pair::Float(shift(a, zero_points.left), shift(b, zero_points.right)))
         }
         _ => fail(format!("{} × {} has no product", left.element, right.element)),
     }
@@ -102,7 +102,7 @@ pub(in crate::ir) fn floats<'m>(element: ElementType, shape: Vec<usize>, sums: V
 }
 
 /// `matmul`
-pub(in crate::ir) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points: (i64, i64), accumulator: ElementType) -> Step<Array<'m>> {
+pub(in crate::ir) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points: ZeroPoints, accumulator: ElementType) -> Step<Array<'m>> {
     let (batch_left, rest_left) = left.shape.split_at(left.rank() - 2);
     let (batch_right, rest_right) = right.shape.split_at(right.rank() - 2);
     let (m, n, k) = (rest_left[0], rest_right[0], rest_left[1]);
@@ -123,8 +123,9 @@ pub(in crate::ir) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points
         walk(&batch, &steps, 0, |offset| list.push(offset as usize));
         list
     };
-    let matrices: Vec<(usize, usize)> = matrices(batch_left).into_iter().zip(matrices(batch_right)).collect();
-    let size = (m, n, k);
+    let matrices = matrices(batch_left).into_iter().zip(matrices(batch_right));
+    let matrices: Vec<Matrices> = matrices.map(|(left, right)| Matrices { left, right }).collect();
+    let size = [m, n, k];
     Ok(match pair(left, right, zero_points, accumulator)? {
         Pair::I32(a, b) => integers(accumulator, shape, products(&a, &b, &matrices, size).into_iter().map(i64::from).collect()),
         Pair::I64(a, b) => integers(accumulator, shape, products(&a, &b, &matrices, size)),
@@ -143,7 +144,7 @@ pub(in crate::ir) fn block_matmul<'m>(left: &Array<'m>, right: &Array<'m>, scale
     let turned = if excess { -1 << (right.element.bits() - 1) } else { 0 };
     let weights = weights.into_iter().map(|weight| weight as i8 ^ turned);
     let (units, depth) = (right.shape[0], right.shape[1]);
-    let blocks = (scales.len() / units.max(1)).max(1);
+    let blocked = Blocked { depth, blocks: (scales.len() / units.max(1)).max(1) };
     let mut shape = left.shape.clone();
     shape.pop();
     shape.push(units);
@@ -151,16 +152,26 @@ pub(in crate::ir) fn block_matmul<'m>(left: &Array<'m>, right: &Array<'m>, scale
     let sums = match decode(left) {
         Column::Int(rows) => {
             let (rows, weights): (Vec<i32>, Vec<i32>) = (rows.into_iter().map(|x| x as i32).collect(), weights.map(i32::from).collect());
-            in_blocks(&rows, &weights, &scales, (depth, blocks), |sum| sum as f32)
+            in_blocks(&rows, &weights, &scales, blocked, |sum| sum as f32)
         }
-        Column::F32(rows) => in_blocks(&rows, &weights.map(f32::from).collect::<Vec<f32>>(), &scales, (depth, blocks), |sum| sum),
+        Column::F32(rows) => in_blocks(&rows, &weights.map(f32::from).collect::<Vec<f32>>(), &scales, blocked, |sum| sum),
         _ => return fail(format!("{} × {} in blocks has no product", left.element, right.element)),
     };
     Ok(singles(shape, sums))
 }
 
-/// The sums of blocks as `single` has them, scaled and added in order, for each row and unit; both of `depth` elements.
-fn in_blocks<T: Sum>(rows: &[T], weights: &[T], scales: &[f32], (depth, blocks): (usize, usize), single: impl Fn(T) -> f32) -> Vec<f32> {
+/// Rows that are cut into blocks.
+#[derive(Clone, Copy)]
+struct Blocked {
+    /// Elements of a row.
+    depth: usize,
+    /// Blocks of a row.
+    blocks: usize,
+}
+
+/// The sums of blocks as `single` has them, scaled and added in order, for each row and unit.
+fn in_blocks<T: Sum>(rows: &[T], weights: &[T], scales: &[f32], blocked: Blocked, single: impl Fn(T) -> f32) -> Vec<f32> {
+    let Blocked { depth, blocks } = blocked;
     let mut sums = Vec::new();
     for row in rows.chunks_exact(depth) {
         for (unit, scales) in weights.chunks_exact(depth).zip(scales.chunks_exact(blocks)) {
@@ -171,10 +182,16 @@ fn in_blocks<T: Sum>(rows: &[T], weights: &[T], scales: &[f32], (depth, blocks):
     sums
 }
 
-fn products<T: Sum>(left: &[T], right: &[T], matrices: &[(usize, usize)], (m, n, k): (usize, usize, usize)) -> Vec<T> {
+/// The numbers of the two matrices that are multiplied.
+struct Matrices {
+    left: usize,
+    right: usize,
+}
+
+fn products<T: Sum>(left: &[T], right: &[T], matrices: &[Matrices], [m, n, k]: [usize; 3]) -> Vec<T> {
     let mut sums = Vec::with_capacity(matrices.len() * m * n);
-    for &(l, r) in matrices {
-        let (left, right) = (&left[l * m * k..(l + 1) * m * k], &right[r * n * k..(r + 1) * n * k]);
+    for of in matrices {
+        let (left, right) = (&left[of.left * m * k..][..m * k], &right[of.right * n * k..][..n * k]);
         for i in 0..m {
             sums.extend((0..n).map(|j| dot(&left[i * k..(i + 1) * k], &right[j * k..(j + 1) * k])));
         }
@@ -190,8 +207,17 @@ pub(in crate::ir) struct RunTime {
     pub shift: Vec<usize>,
 }
 
-/// The taps inside the tensor at each position of a sliding window in row-major order: pairs (tap, spatial element), padded taps left out.
-pub(in crate::ir) type Windows = Vec<Vec<(usize, usize)>>;
+/// A tap of a window that meets an element of the tensor.
+#[derive(Clone, Copy)]
+pub(in crate::ir) struct Tap {
+    /// The number of the tap in the window.
+    pub number: usize,
+    /// The number of the element along the spatial dimensions.
+    pub element: usize,
+}
+
+/// The taps inside the tensor at each position of a sliding window in row-major order, padded taps left out.
+pub(in crate::ir) type Windows = Vec<Vec<Tap>>;
 
 /// A window of `size` over an input of spatial extents `extents`, with elements `steps` apart. The operator's rule has checked the lists of the
 /// geometry. `run_time` holds their positions and shifts.
@@ -224,8 +250,8 @@ impl Slid<'_> {
     pub fn windows(self, positions: &[usize]) -> Step<Windows> {
         let Self { extents, steps, size, geometry, run_time } = self;
         elements(ElementType::I64, positions)?;
-        // Per dimension and position: the taps (tap, element) inside.
-        let inside = |d: usize, position: usize| -> Vec<(usize, usize)> {
+        // Per dimension and position: the taps inside.
+        let inside = |d: usize, position: usize| -> Vec<Tap> {
             let first = position as i64 * geometry.strides[d] - geometry.padding_low[d] + run_time.shift.get(d).map_or(0, |&n| n as i64);
             let dilation = geometry.dilation[d];
             // Windows may be far larger than the input: only the taps that can meet an element are looked at.
@@ -234,15 +260,20 @@ impl Slid<'_> {
             let high = (last - first).div_euclid(dilation).min(size[d] as i64 - 1);
             let element = |tap: i64| {
                 let place = first + tap * dilation;
-                ((0..=last).contains(&place) && place % steps[d] == 0).then(|| (tap as usize, (place / steps[d]) as usize))
+                ((0..=last).contains(&place) && place % steps[d] == 0)
+                    .then(|| Tap { number: tap as usize, element: (place / steps[d]) as usize })
             };
             (low..=high).filter_map(element).collect()
         };
-        let mut taps: Vec<Vec<(usize, usize)>> = vec![vec![(0, 0)]];
+        let mut taps: Windows = vec![vec![Tap { number: 0, element: 0 }]];
         for d in 0..extents.len() {
             let along: Vec<_> = (0..positions[d]).map(|p| inside(d, p)).collect();
-            let join = |outer: &[(usize, usize)], inner: &[(usize, usize)]| -> Vec<(usize, usize)> {
-                outer.iter().flat_map(|&(t, e)| inner.iter().map(move |&(u, f)| (t * size[d] + u, e * extents[d] + f))).collect()
+            let within = |outer: Tap, inner: Tap| Tap {
+                number: outer.number * size[d] + inner.number,
+                element: outer.element * extents[d] + inner.element,
+            };
+            let join = |outer: &[Tap], inner: &[Tap]| -> Vec<Tap> {
+                outer.iter().flat_map(|&outer| inner.iter().map(move |&inner| within(outer, inner))).collect()
             };
             taps = taps.iter().flat_map(|outer| along.iter().map(|inner| join(outer, inner)).collect::<Vec<_>>()).collect();
         }
@@ -271,7 +302,7 @@ pub(in crate::ir) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes:
         outputs: filter.shape[0],
         groups: attributes.groups as usize,
     };
-    let zero_points = (attributes.input_zero_point, attributes.filter_zero_point);
+    let zero_points = ZeroPoints { left: attributes.input_zero_point, right: attributes.filter_zero_point };
     let accumulator = attributes.accumulator;
     Ok(match pair(input, filter, zero_points, accumulator)? {
         Pair::I32(a, b) => integers(accumulator, shape, convolve(&a, &b, &windows, &sizes).into_iter().map(i64::from).collect()),
@@ -290,7 +321,7 @@ struct Sizes {
     groups: usize,
 }
 
-fn convolve<T: Sum>(input: &[T], filter: &[T], windows: &[Vec<(usize, usize)>], sizes: &Sizes) -> Vec<T> {
+fn convolve<T: Sum>(input: &[T], filter: &[T], windows: &[Vec<Tap>], sizes: &Sizes) -> Vec<T> {
     let Sizes { batches, spatial, channels, outputs, groups, .. } = *sizes;
     let (depth, per_group) = (channels / groups, outputs / groups);
     let filter = outputs_innermost(filter, depth, sizes);
@@ -300,7 +331,7 @@ fn convolve<T: Sum>(input: &[T], filter: &[T], windows: &[Vec<(usize, usize)>], 
             let start = sums.len();
             sums.resize(start + outputs, T::ZERO);
             let sums = &mut sums[start..];
-            for &(tap, element) in taps {
+            for &Tap { number: tap, element } in taps {
                 let pixel = &input[(batch * spatial + element) * channels..][..channels];
                 let filter = &filter[tap * depth * outputs..][..depth * outputs];
                 if depth == 1 && per_group == 1 {

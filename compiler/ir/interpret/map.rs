@@ -145,7 +145,7 @@ fn binary<A: Copy, B>(out: &mut [B], a: &[A], b: &[A], count: usize, f: impl Fn(
     }
 }
 
-fn ternary<A: Copy, B: Copy>(out: &mut [B], (a, b, c): (&[A], &[B], &[B]), count: usize, f: impl Fn(A, B, B) -> B) {
+fn ternary<A: Copy, B: Copy>(out: &mut [B], a: &[A], [b, c]: [&[B]; 2], count: usize, f: impl Fn(A, B, B) -> B) {
     for (((slot, &x), &y), &z) in out[..count].iter_mut().zip(a).zip(b).zip(c) {
         *slot = f(x, y, z);
     }
@@ -181,7 +181,7 @@ fn compute(row: &Row, ty: ElementType, operands: &[&Column], out: &mut Column, c
         }
         (&[Column::Int(a), Column::Int(b), Column::Int(c)], Column::Int(out)) => {
             let Integers::Ternary(f) = row.integers else { return false };
-            ternary(out, (a, b, c), count, |x, y, z| integer::wrap(ty, f(ty, x, y, z)));
+            ternary(out, a, [b, c], count, |x, y, z| integer::wrap(ty, f(ty, x, y, z)));
         }
         (&[Column::C64(a), Column::C64(b)], Column::C64(out)) => {
             let Some(f) = row.complex else { return false };
@@ -207,7 +207,7 @@ fn reals<T: Copy>(
     match (meaning, &operands[..]) {
         (Reals::Unary(f), &[a]) => unary(out, a, count, |x| rounded(f(x))),
         (Reals::Binary(f), &[a, b]) => binary(out, a, b, count, |x, y| rounded(f(x, y))),
-        (Reals::Ternary(f), &[a, b, c]) => ternary(out, (a, b, c), count, |x, y, z| rounded(f(x, y, z))),
+        (Reals::Ternary(f), &[a, b, c]) => ternary(out, a, [b, c], count, |x, y, z| rounded(f(x, y, z))),
         _ => return false,
     }
     true
@@ -226,7 +226,7 @@ fn select(condition: &Column, a: &Column, b: &Column, out: &mut Column, count: u
 }
 
 fn choose<T: Copy>(condition: &[i64], a: &[T], b: &[T], out: &mut [T], count: usize) {
-    ternary(out, (condition, a, b), count, |c, x, y| if c != 0 { x } else { y });
+    ternary(out, condition, [a, b], count, |c, x, y| if c != 0 { x } else { y });
 }
 
 fn compare(comparison: Comparison, ty: ElementType, a: &Column, b: &Column, out: &mut Column, count: usize) -> bool {

@@ -2,7 +2,7 @@
 
 use super::array::{Array, elements};
 use super::column::Column;
-use super::contract::RunTime;
+use super::contract::{self, RunTime};
 use super::error::{Step, fail};
 use super::reduce::placed;
 use crate::ir::operators::{Reduction, WindowGeometry};
@@ -34,7 +34,7 @@ pub(in crate::ir) fn window<'m>(
     let extents = &input.shape[1..last];
     let spatial: usize = extents.iter().product();
     let is_sum = reduction == Reduction::Sum;
-    let taps_of = |(position, taps): (usize, &Vec<(usize, usize)>)| {
+    let taps_of = |(position, taps): (usize, &Vec<contract::Tap>)| {
         if is_sum { down_the_columns(taps, size) } else { nearest(position, &shape[1..last], extents, size, (geometry, run_time)) }
     };
     let windows: Vec<_> = windows.iter().enumerate().map(taps_of).collect();
@@ -76,9 +76,10 @@ fn nearest(
 }
 
 /// Taps of a window, each with its place down the columns instead of along the rows.
-fn down_the_columns(taps: &[(usize, usize)], size: &[usize]) -> Vec<Tap> {
+fn down_the_columns(taps: &[contract::Tap], size: &[usize]) -> Vec<Tap> {
     let (rows, columns) = if let [rows, columns] = *size { (rows, columns) } else { (1, size[0]) };
-    let mut placed: Vec<_> = taps.iter().map(|&(tap, element)| Tap { place: tap % columns * rows + tap / columns, element }).collect();
+    let mut placed: Vec<_> =
+        taps.iter().map(|tap| Tap { place: tap.number % columns * rows + tap.number / columns, element: tap.element }).collect();
     placed.sort_unstable();
     placed
 }

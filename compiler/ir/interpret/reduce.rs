@@ -6,9 +6,10 @@
 
 use super::array::{Array, elements, strides, walk};
 use super::column::Column;
-use super::contract::{RunTime, Slid, Windows, floats};
+use super::contract::{RunTime, Slid, Tap, Windows, floats};
 use super::error::{Step, fail};
 use crate::ir::operators::{Reduction, Search, WindowGeometry, Word};
+use crate::ir::scalar::row::Complex;
 use crate::ir::scalar::{Comparison, Scalar, float, integer};
 use crate::ir::types::ElementType;
 
@@ -106,7 +107,7 @@ impl Reducer {
         Ok(self.finish(sums, shape))
     }
 
-    fn complex(&self, values: &[(f32, f32)], total: usize, pairs: impl FnOnce(&mut dyn FnMut(usize, usize))) -> Step<Vec<(f64, f64)>> {
+    fn complex(&self, values: &[Complex], total: usize, pairs: impl FnOnce(&mut dyn FnMut(usize, usize))) -> Step<Vec<(f64, f64)>> {
         if !matches!(self.reduction, Reduction::Sum | Reduction::Product) {
             return fail(format!("complex numbers have no {}", self.reduction.word()));
         }
@@ -182,7 +183,7 @@ pub(in crate::ir) fn window<'m>(
         for batch in 0..batches {
             for (position, taps) in windows.iter().enumerate() {
                 let result = (batch * windows.len() + position) * channels;
-                for &(_, element) in taps {
+                for &Tap { element, .. } in taps {
                     let first = (batch * spatial + element) * channels;
                     (0..channels).for_each(|c| visit(result + c, first + c));
                 }

@@ -36,7 +36,7 @@ fn convolution_leaves_padded_taps_out_and_subtracts_zero_points() {
         padding_high: vec![1, 1],
         ..WindowGeometry::default()
     };
-    let y = b.conv(x, w, geometry, 1, (-128, 1), ElementType::I32).unwrap();
+    let y = b.conv(x, w, geometry, 1, ZeroPoints { left: -128, right: 1 }, ElementType::I32).unwrap();
     let function = b.finish(vec![y]);
     method(&mut module, function);
     let x = tensor_i8(&[1, 2, 2, 1], &[-127, -126, -125, 127]);
@@ -62,7 +62,7 @@ fn grouped_convolution_equals_its_definition() {
         padding_high: vec![1, 0],
         ..WindowGeometry::default()
     };
-    let y = b.conv(x, w, geometry, 2, (0, 0), ElementType::F32).unwrap();
+    let y = b.conv(x, w, geometry, 2, ZeroPoints::NONE, ElementType::F32).unwrap();
     let function = b.finish(vec![y]);
     method(&mut module, function);
     let xs: Vec<f32> = (0..240).map(|i| ((i * 37) % 19) as f32 - 9.0).collect();

@@ -7,7 +7,7 @@ use crate::ir::fault::{Ranks, Subject};
 use crate::ir::interpret::contract;
 use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
-use crate::ir::types::ElementType;
+use crate::ir::types::{ElementType, ZeroPoints};
 
 /// A batched product with a transposed right operand.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +43,7 @@ impl Operator for Matmul {
     }
 
     fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
-        let zero_points = (self.left_zero_point, self.right_zero_point);
+        let zero_points = ZeroPoints { left: self.left_zero_point, right: self.right_zero_point };
         contract::matmul(cx.tensor(0)?, cx.tensor(1)?, zero_points, self.accumulator).map(Slot::one)
     }
 

@@ -2,10 +2,10 @@
 //! size, whose ends are exact, and reals, whose caller allows for rounding.
 
 use super::operations::Comparison;
-use crate::ir::types::ElementType;
+use crate::ir::types::{ElementType, Interval};
 
-/// An interval of integers, both ends in it.
-pub type Range = (i128, i128);
+/// An interval of integers of any type.
+pub type Range = Interval<i128>;
 
 /// The known properties of an operation's operands, and its type.
 pub struct Operands<'a, N = i128> {
@@ -14,7 +14,7 @@ pub struct Operands<'a, N = i128> {
     /// Types of the operands.
     pub types: &'a [ElementType],
     /// Intervals of the operands.
-    pub ranges: &'a [(N, N)],
+    pub ranges: &'a [Interval<N>],
 }
 
 /// The range of an exact result, before it is rounded or wrapped to its type.
@@ -154,41 +154,43 @@ impl End for f64 {
 
 impl IntervalRule {
     /// The interval of the exact result.
-    pub fn apply<N: End>(self, x: &Operands<'_, N>) -> Option<(N, N)> {
+    pub fn apply<N: End>(self, x: &Operands<'_, N>) -> Option<Interval<N>> {
         let zero = N::of(0);
         match (self, x.ranges) {
-            (Self::Sum, &[a, b]) => Some((a.0.plus(b.0)?, a.1.plus(b.1)?)),
-            (Self::Difference, &[a, b]) => Some((a.0.minus(b.1)?, a.1.minus(b.0)?)),
+            (Self::Sum, &[a, b]) => Some(Interval::new(a.low.plus(b.low)?, a.high.plus(b.high)?)),
+            (Self::Difference, &[a, b]) => Some(Interval::new(a.low.minus(b.high)?, a.high.minus(b.low)?)),
             (Self::Product, &[a, b]) => corners(a, b, N::times),
-            (Self::Quotient, &[a, b]) if b.0 > zero => {
-                let (low, high) = corners(a, b, N::over)?;
-                Some(if x.ty.is_integer() { (towards_zero(low), towards_zero(high)) } else { (low, high) })
+            (Self::Quotient, &[a, b]) if b.low > zero => {
+                let exact = corners(a, b, N::over)?;
+                Some(if x.ty.is_integer() { Interval::new(towards_zero(exact.low), towards_zero(exact.high)) } else { exact })
             }
-            (Self::Remainder, &[a, b]) if b.0 > zero => Some(if a.0 >= zero { (zero, smaller(a.1, b.1)) } else { (zero.minus(b.1)?, b.1) }),
+            (Self::Remainder, &[a, b]) if b.low > zero => {
+                Some(if a.low >= zero { Interval::new(zero, smaller(a.high, b.high)) } else { Interval::new(zero.minus(b.high)?, b.high) })
+            }
             (Self::Halved, &[a, b]) => {
-                let count = (0..32).find(|&count| within(b, (N::of(count), N::of(count))))?;
+                let count = (0..32).find(|&count| within(b, Interval::exactly(N::of(count))))?;
                 let divisor = 1i128 << count;
                 let below = |n: N| if n < zero { n.minus(N::of(divisor - 1)) } else { Some(n) };
                 let halved = |n: N| Some(towards_zero(below(n)?.over(N::of(divisor))?));
-                Some((halved(a.0)?, halved(a.1)?))
+                Some(Interval::new(halved(a.low)?, halved(a.high)?))
             }
-            (Self::Negative, &[a]) => Some((zero.minus(a.1)?, zero.minus(a.0)?)),
-            (Self::Smaller, &[a, b]) => Some((smaller(a.0, b.0), smaller(a.1, b.1))),
-            (Self::Larger, &[a, b]) => Some((larger(a.0, b.0), larger(a.1, b.1))),
+            (Self::Negative, &[a]) => Some(Interval::new(zero.minus(a.high)?, zero.minus(a.low)?)),
+            (Self::Smaller, &[a, b]) => Some(Interval::new(smaller(a.low, b.low), smaller(a.high, b.high))),
+            (Self::Larger, &[a, b]) => Some(Interval::new(larger(a.low, b.low), larger(a.high, b.high))),
             (Self::Chosen, &[condition, a, b]) => Some(match decided(condition) {
                 Some(true) => a,
                 Some(false) => b,
-                None => (smaller(a.0, b.0), larger(a.1, b.1)),
+                None => Interval::new(smaller(a.low, b.low), larger(a.high, b.high)),
             }),
             (Self::Kept | Self::Clamped, &[a]) => converted(self, x, a),
-            (Self::Bits, _) => Some((zero, N::of(i128::from(x.ty.bits())))),
-            (Self::Floor, &[a]) => Some((a.0.floor(), a.1.floor())),
-            (Self::Ceil, &[a]) => Some((a.0.ceil(), a.1.ceil())),
-            (Self::Trunc, &[a]) => Some((towards_zero(a.0), towards_zero(a.1))),
-            (Self::Nearest, &[a]) => Some((a.0.floor(), a.1.ceil())),
+            (Self::Bits, _) => Some(Interval::new(zero, N::of(i128::from(x.ty.bits())))),
+            (Self::Floor, &[a]) => Some(Interval::new(a.low.floor(), a.high.floor())),
+            (Self::Ceil, &[a]) => Some(Interval::new(a.low.ceil(), a.high.ceil())),
+            (Self::Trunc, &[a]) => Some(Interval::new(towards_zero(a.low), towards_zero(a.high))),
+            (Self::Nearest, &[a]) => Some(Interval::new(a.low.floor(), a.high.ceil())),
             (Self::Compared(comparison), &[a, b]) => Some(compared(comparison, a, b)),
-            (Self::Both, &[a, b]) if x.ty == ElementType::Bool => Some((smaller(a.0, b.0), smaller(a.1, b.1))),
-            (Self::OneOf, &[a, b]) if x.ty == ElementType::Bool => Some((larger(a.0, b.0), larger(a.1, b.1))),
+            (Self::Both, &[a, b]) if x.ty == ElementType::Bool => Some(Interval::new(smaller(a.low, b.low), smaller(a.high, b.high))),
+            (Self::OneOf, &[a, b]) if x.ty == ElementType::Bool => Some(Interval::new(larger(a.low, b.low), larger(a.high, b.high))),
             (Self::Opposite, &[a]) if x.ty == ElementType::Bool => Some(opposite(a)),
             _ => None,
         }
@@ -197,12 +199,12 @@ impl IntervalRule {
 
 /// All numbers of an integer type; of other types, more than any integer.
 pub fn type_range(ty: ElementType) -> Range {
-    ty.integer_range().unwrap_or((i128::MIN / 4, i128::MAX / 4))
+    ty.integer_range().map_or(Interval::new(i128::MIN / 4, i128::MAX / 4), |(low, high)| Interval::new(low, high))
 }
 
 /// Tests whether one interval lies within another.
-pub fn within<N: PartialOrd>(inner: (N, N), outer: (N, N)) -> bool {
-    inner.0 >= outer.0 && inner.1 <= outer.1
+pub fn within<N: PartialOrd>(inner: Interval<N>, outer: Interval<N>) -> bool {
+    inner.low >= outer.low && inner.high <= outer.high
 }
 
 fn smaller<N: PartialOrd>(a: N, b: N) -> N {
@@ -218,50 +220,50 @@ fn towards_zero<N: End>(n: N) -> N {
 }
 
 /// The interval of a function that is monotone in each of two operands.
-fn corners<N: End>(a: (N, N), b: (N, N), function: impl Fn(N, N) -> Option<N>) -> Option<(N, N)> {
-    let first = function(a.0, b.0)?;
-    let others = [function(a.0, b.1)?, function(a.1, b.0)?, function(a.1, b.1)?];
-    Some(others.into_iter().fold((first, first), |(low, high), n| (smaller(low, n), larger(high, n))))
+fn corners<N: End>(a: Interval<N>, b: Interval<N>, function: impl Fn(N, N) -> Option<N>) -> Option<Interval<N>> {
+    let first = function(a.low, b.low)?;
+    let others = [function(a.low, b.high)?, function(a.high, b.low)?, function(a.high, b.high)?];
+    Some(others.into_iter().fold(Interval::exactly(first), |found, n| Interval::new(smaller(found.low, n), larger(found.high, n))))
 }
 
-fn converted<N: End>(rule: IntervalRule, x: &Operands<'_, N>, a: (N, N)) -> Option<(N, N)> {
+fn converted<N: End>(rule: IntervalRule, x: &Operands<'_, N>, a: Interval<N>) -> Option<Interval<N>> {
     if !N::can_bound(x.types[0]) || x.ty == ElementType::Bool {
         return None;
     }
     if !x.ty.is_integer() {
         return Some(a);
     }
-    let (low, high) = type_range(x.ty);
-    let (type_low, type_high) = (N::of(low), N::of(high));
-    let whole = (towards_zero(a.0), towards_zero(a.1));
-    let clamp = |n: N| smaller(larger(n, type_low), type_high);
+    let full = type_range(x.ty);
+    let full = Interval::new(N::of(full.low), N::of(full.high));
+    let whole = Interval::new(towards_zero(a.low), towards_zero(a.high));
+    let clamp = |n: N| smaller(larger(n, full.low), full.high);
     match rule {
-        IntervalRule::Clamped => Some((clamp(whole.0), clamp(whole.1))),
-        _ => within(whole, (type_low, type_high)).then_some(whole),
+        IntervalRule::Clamped => Some(Interval::new(clamp(whole.low), clamp(whole.high))),
+        _ => within(whole, full).then_some(whole),
     }
 }
 
 /// The value of a truth value that is constant.
-fn decided<N: End>(truth: (N, N)) -> Option<bool> {
+fn decided<N: End>(truth: Interval<N>) -> Option<bool> {
     match truth {
-        (low, high) if low == N::of(1) && high == N::of(1) => Some(true),
-        (low, high) if low == N::of(0) && high == N::of(0) => Some(false),
+        Interval { low, high } if low == N::of(1) && high == N::of(1) => Some(true),
+        Interval { low, high } if low == N::of(0) && high == N::of(0) => Some(false),
         _ => None,
     }
 }
 
-fn truth<N: End>(always: bool, never: bool) -> (N, N) {
-    (N::of(i128::from(always)), N::of(i128::from(!never)))
+fn truth<N: End>(always: bool, never: bool) -> Interval<N> {
+    Interval::new(N::of(i128::from(always)), N::of(i128::from(!never)))
 }
 
-fn opposite<N: End>(a: (N, N)) -> (N, N) {
+fn opposite<N: End>(a: Interval<N>) -> Interval<N> {
     let no = |n: N| if n == N::of(0) { N::of(1) } else { N::of(0) };
-    (no(a.1), no(a.0))
+    Interval::new(no(a.high), no(a.low))
 }
 
-fn compared<N: End>(comparison: Comparison, a: (N, N), b: (N, N)) -> (N, N) {
-    let less = |a: (N, N), b: (N, N)| truth(a.1 < b.0, a.0 >= b.1);
-    let same = || truth(a.0 == b.1 && a.1 == b.0, a.1 < b.0 || b.1 < a.0);
+fn compared<N: End>(comparison: Comparison, a: Interval<N>, b: Interval<N>) -> Interval<N> {
+    let less = |a: Interval<N>, b: Interval<N>| truth(a.high < b.low, a.low >= b.high);
+    let same = || truth(a.low == b.high && a.high == b.low, a.high < b.low || b.high < a.low);
     match comparison {
         Comparison::Less => less(a, b),
         Comparison::Greater => less(b, a),
@@ -275,8 +277,8 @@ fn compared<N: End>(comparison: Comparison, a: (N, N), b: (N, N)) -> (N, N) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::ScalarOp;
     use crate::ir::scalar::integer::{Integers, wrap};
+    use crate::ir::{Interval, ScalarOp};
     use ElementType::{Bool, F32, I8, I32, U8};
 
     const SAMPLES: [(i64, i64); 6] = [(-7, 12), (2, 5), (0, 0), (-3, -1), (0, 9), (-128, 127)];
@@ -294,13 +296,17 @@ mod tests {
         let mut count = 0;
         for (name, rule, function) in functions {
             for (a, b) in SAMPLES.into_iter().flat_map(|a| SAMPLES.map(|b| (a, b))) {
-                let exact = [a, b].map(|(low, high)| (i128::from(low), i128::from(high)));
-                let real = exact.map(|(low, high)| (low as f64, high as f64));
+                let exact = [a, b].map(|(low, high)| Interval::new(i128::from(low), i128::from(high)));
+                let real = exact.map(|range| Interval::new(range.low as f64, range.high as f64));
                 let of_integers = rule.apply(&Operands { ty: I32, types: &[I32; 2], ranges: &exact });
                 let of_reals = rule.apply(&Operands { ty: I32, types: &[I32; 2], ranges: &real });
-                assert_eq!(of_integers.map(|(low, high)| (low as f64, high as f64)), of_reals, "{name} of {a:?} and {b:?}");
+                assert_eq!(
+                    of_integers.map(|range| Interval::new(range.low as f64, range.high as f64)),
+                    of_reals,
+                    "{name} of {a:?} and {b:?}"
+                );
                 let Some(found) = of_integers else { continue };
-                let covers = |n: i64| found.0 <= n.into() && i128::from(n) <= found.1;
+                let covers = |n: i64| found.low <= n.into() && i128::from(n) <= found.high;
                 assert!(results(function, I32, a, b).all(covers), "{name} of {a:?} and {b:?}: {found:?}");
                 count += 1;
             }
@@ -315,10 +321,12 @@ mod tests {
             let (Some(rule), Integers::Unary(function)) = (row.interval, row.integers) else { continue };
             for ty in [I8, Bool].into_iter().filter(|&ty| op.result_type(&[ty]).is_some()) {
                 let (low, high) = if ty == Bool { (0, 1) } else { (-128, 127) };
-                let Some(found) = rule.apply(&Operands { ty, types: &[ty], ranges: &[(low.into(), high.into())] }) else { continue };
+                let Some(found) = rule.apply(&Operands { ty, types: &[ty], ranges: &[Interval::new(low.into(), high.into())] }) else {
+                    continue;
+                };
                 let exact = |n: i64| if row.name == "neg" { -n } else { wrap(ty, function(ty, n)) };
                 assert!(
-                    (low..=high).map(exact).all(|n| found.0 <= n.into() && i128::from(n) <= found.1),
+                    (low..=high).map(exact).all(|n| found.low <= n.into() && i128::from(n) <= found.high),
                     "{} on {ty}: {found:?}",
                     row.name
                 );
@@ -328,19 +336,23 @@ mod tests {
 
     #[test]
     fn conversions_keep_what_fits_and_clamp_the_rest() {
-        let real = |rule: IntervalRule, ranges: &[(f64, f64)]| rule.apply(&Operands { ty: U8, types: &[F32], ranges });
-        assert_eq!(real(IntervalRule::Kept, &[(0.5, 255.5)]), Some((0.0, 255.0)));
-        assert_eq!(real(IntervalRule::Kept, &[(-1.5, 3.0)]), None);
-        assert_eq!(real(IntervalRule::Clamped, &[(-1.5, 300.0)]), Some((0.0, 255.0)));
+        let real = |rule: IntervalRule, range: Interval<f64>| rule.apply(&Operands { ty: U8, types: &[F32], ranges: &[range] });
+        assert_eq!(real(IntervalRule::Kept, Interval::new(0.5, 255.5)), Some(Interval::new(0.0, 255.0)));
+        assert_eq!(real(IntervalRule::Kept, Interval::new(-1.5, 3.0)), None);
+        assert_eq!(real(IntervalRule::Clamped, Interval::new(-1.5, 300.0)), Some(Interval::new(0.0, 255.0)));
         // Intervals of integers say nothing of floats.
-        assert_eq!(IntervalRule::Clamped.apply(&Operands { ty: U8, types: &[F32], ranges: &[(0i128, 9)] }), None);
-        assert_eq!(IntervalRule::Kept.apply(&Operands { ty: Bool, types: &[I32], ranges: &[(0i128, 9)] }), None);
+        assert_eq!(IntervalRule::Clamped.apply(&Operands { ty: U8, types: &[F32], ranges: &[Interval::new(0i128, 9)] }), None);
+        assert_eq!(IntervalRule::Kept.apply(&Operands { ty: Bool, types: &[I32], ranges: &[Interval::new(0i128, 9)] }), None);
     }
 
     #[test]
     fn a_decided_condition_chooses() {
-        let chosen =
-            |condition| IntervalRule::Chosen.apply(&Operands { ty: I32, types: &[Bool, I32, I32], ranges: &[condition, (1, 2), (8, 9)] });
-        assert_eq!((chosen((1, 1)), chosen((0, 0)), chosen((0i128, 1))), (Some((1, 2)), Some((8, 9)), Some((1, 9))));
+        let chosen = |low, high| {
+            let ranges = [(low, high), (1i128, 2), (8, 9)].map(|(low, high)| Interval::new(low, high));
+            IntervalRule::Chosen.apply(&Operands { ty: I32, types: &[Bool, I32, I32], ranges: &ranges })
+        };
+        assert_eq!(chosen(1, 1), Some(Interval::new(1, 2)));
+        assert_eq!(chosen(0, 0), Some(Interval::new(8, 9)));
+        assert_eq!(chosen(0, 1), Some(Interval::new(1, 9)));
     }
 }

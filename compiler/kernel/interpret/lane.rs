@@ -27,13 +27,13 @@ fn float_bits(lane: Lane, value: f64) -> u64 {
 pub fn binary(op: BinaryOp, lane: Lane, a: u64, b: u64) -> u64 {
     match lane {
         Lane::F32 | Lane::F64 => float_bits(lane, float_binary(op, float(lane, a), float(lane, b))),
-        Lane::Mask => integer(op, lane, (a as i64, b as i64), (a, b)),
-        _ => integer(op, lane, (signed(lane, a), signed(lane, b)), (a, b)),
+        _ => integer(op, lane, a, b),
     }
 }
 
-/// Computes an operation on integers, given as signed and as unsigned numbers. Shift counts are below the width.
-fn integer(op: BinaryOp, lane: Lane, (a, b): (i64, i64), (x, y): (u64, u64)) -> u64 {
+/// Computes an operation on the bits of integers. Shift counts are below the width.
+fn integer(op: BinaryOp, lane: Lane, x: u64, y: u64) -> u64 {
+    let [a, b] = [x, y].map(|bits| if lane == Lane::Mask { bits as i64 } else { signed(lane, bits) });
     let saturate = |number: i128| number.clamp(smallest(lane), largest(lane));
     let number = match op {
         BinaryOp::Add | BinaryOp::SignedAddInRange => i128::from(a) + i128::from(b),

@@ -1,7 +1,7 @@
 //! Parts shared by sine and cosine: reduction of an angle to a quarter turn and a remainder, and both polynomials.
 
 use super::exp;
-use super::turns::{short_remainder, where_beyond};
+use super::turns::{Reduced, short_remainder, where_beyond};
 use super::{Arithmetic, ROUNDER, add_constant, constant, mul_constant, with_sign};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
@@ -32,7 +32,7 @@ pub fn sine_by_fused(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value, tu
 }
 
 /// Computes the sine of a reduced angle plus `turns` quarter turns.
-fn sine_of_reduced(b: &mut KernelBuilder, arithmetic: Arithmetic, (quarter, r): (Value, Value), turns: i64) -> Value {
+fn sine_of_reduced(b: &mut KernelBuilder, arithmetic: Arithmetic, Reduced { quarter, remainder: r }: Reduced, turns: i64) -> Value {
     let integers = b.ty(quarter);
     let turns = b.int(integers, turns);
     let quarter = b.add(quarter, turns);
@@ -62,7 +62,7 @@ pub fn flip_sign(b: &mut KernelBuilder, x: Value, sign: Value) -> Value {
 
 /// Reduces angles of either sign as [`reduce`] does, in binary32 up to [`LARGEST_FUSED`]. The first difference is exact. The others are rounded only
 /// where they are smaller than the remainder.
-fn reduce_fused(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
+fn reduce_fused(b: &mut KernelBuilder, x: Value) -> Reduced {
     let (rounder, scale) = (constant(b, x, exp::ROUNDER), constant(b, x, consts::FRAC_2_PI));
     let rounded = b.fma(x, scale, rounder);
     let n = add_constant(b, rounded, -exp::ROUNDER);
@@ -73,19 +73,19 @@ fn reduce_fused(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
     let quarter = b.convert(ConvertOp::Bitcast, rounded, Lane::I32);
     let magnitude = b.unary(UnaryOp::Abs, x);
     let found = where_beyond(b, magnitude, LARGEST_FUSED, vec![quarter, r], |b| {
-        let (quarter, r) = reduce(b, magnitude);
+        let Reduced { quarter, remainder: r } = reduce(b, magnitude);
         let bits = b.convert(ConvertOp::Bitcast, x, Lane::I32);
         // These bits are all ones for a negative angle, and negate the quarter turn.
         let signs = b.shift(BinaryOp::ShiftRightSigned, bits, 31);
         let flipped = b.binary(BinaryOp::Xor, quarter, signs);
         vec![b.sub(flipped, signs), flip_sign(b, r, bits)]
     });
-    (found[0], found[1])
+    Reduced { quarter: found[0], remainder: found[1] }
 }
 
 /// Reduces an angle to the nearest quarter turn, whose two low bits count, and a remainder in −π/4..=π/4. It uses binary64: in binary32, products of
 /// more than a few quarter turns with parts of π/2 are not exact.
-fn reduce(b: &mut KernelBuilder, magnitude: Value) -> (Value, Value) {
+fn reduce(b: &mut KernelBuilder, magnitude: Value) -> Reduced {
     let x = b.convert(ConvertOp::Promote, magnitude, Lane::F64);
     let near = near_remainder(b, x);
     let near = narrowed(b, near);
@@ -93,24 +93,24 @@ fn reduce(b: &mut KernelBuilder, magnitude: Value) -> (Value, Value) {
         let far = short_remainder(b, x);
         narrowed(b, far)
     });
-    (found[0], found[1])
+    Reduced { quarter: found[0], remainder: found[1] }
 }
 
 /// Converts a quarter turn plus [`ROUNDER`] to an integer, and a remainder to binary32.
-fn narrowed(b: &mut KernelBuilder, (rounded, r): (Value, Value)) -> Vec<Value> {
-    let bits = b.convert(ConvertOp::Bitcast, rounded, Lane::I64);
-    vec![b.convert(ConvertOp::Wrap, bits, Lane::I32), b.convert(ConvertOp::Demote, r, Lane::F32)]
+fn narrowed(b: &mut KernelBuilder, Reduced { quarter, remainder }: Reduced) -> Vec<Value> {
+    let bits = b.convert(ConvertOp::Bitcast, quarter, Lane::I64);
+    vec![b.convert(ConvertOp::Wrap, bits, Lane::I32), b.convert(ConvertOp::Demote, remainder, Lane::F32)]
 }
 
 /// Returns the quarter turn nearest to an angle up to [`LARGEST`], plus [`ROUNDER`], and the remainder. Infinities give NaN.
-fn near_remainder(b: &mut KernelBuilder, x: Value) -> (Value, Value) {
+fn near_remainder(b: &mut KernelBuilder, x: Value) -> Reduced {
     let scaled = mul_constant(b, x, consts::FRAC_2_PI);
     let rounded = add_constant(b, scaled, ROUNDER);
     let n = add_constant(b, rounded, -ROUNDER);
     let high = mul_constant(b, n, HALF_PI_HIGH);
     let low = mul_constant(b, n, HALF_PI_LOW);
     let r = b.sub(x, high);
-    (rounded, b.sub(r, low))
+    Reduced { quarter: rounded, remainder: b.sub(r, low) }
 }
 
 /// Computes r + r³ p(r²), with a relative error of 2⁻²⁷·⁹ before rounding. −0 gives +0.

@@ -51,9 +51,17 @@ fn some_beyond(b: &mut KernelBuilder, magnitude: Value, bound: f64) -> Value {
     b.compare(CompareOp::Greater, largest, bound)
 }
 
+/// A reduced angle.
+pub struct Reduced {
+    /// The quarter turns. An integer, or a float plus [`ROUNDER`].
+    pub quarter: Value,
+    /// The remainder.
+    pub remainder: Value,
+}
+
 /// Returns the quarter turn nearest to a binary32 angle, plus [`ROUNDER`], and the remainder with a relative error of 2⁻³⁰. Sums are exact until a
 /// part is below their last bit. No angle of 24 bits is nearer to a quarter turn than 2⁻³⁰.
-pub fn short_remainder(b: &mut KernelBuilder, angle: Value) -> (Value, Value) {
+pub fn short_remainder(b: &mut KernelBuilder, angle: Value) -> Reduced {
     let (mut rounded, mut rest) = (constant(b, angle, ROUNDER), constant(b, angle, 0.0));
     for (word, exponent) in TWO_OVER_PI[..SHORT_WORDS].iter().zip(1..) {
         let product = mul_constant(b, angle, f64::from(*word) * f64::powi(2.0, -WORD_BITS * exponent));
@@ -64,7 +72,7 @@ pub fn short_remainder(b: &mut KernelBuilder, angle: Value) -> (Value, Value) {
         rest = b.sub(rest, n);
         rounded = b.add(rounded, n);
     }
-    (rounded, mul_constant(b, rest, consts::FRAC_PI_2))
+    Reduced { quarter: rounded, remainder: mul_constant(b, rest, consts::FRAC_PI_2) }
 }
 
 /// Removes whole turns from quarter turns above −2⁵⁴. The result is exact and in −2..=2; infinity gives NaN.

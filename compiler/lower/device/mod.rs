@@ -29,15 +29,19 @@ pub(super) use host::lighten;
 use mirror::Mirror;
 use ranges::Bytes;
 use regions::{Both, Cut, Cutter, Decided};
+use residents::Touched;
+
+/// The kernels of the device, and of the first CPU.
+#[derive(Clone, Copy)]
+struct Kernels<'s> {
+    device: &'s [Kernel],
+    host: &'s [Kernel],
+}
 
 /// Returns the steps of a method for the device and for the first CPU, with the kernels of each. `marks` is `true` for each call for the device.
-fn both<'s>(
-    method: &'s LoweredMethod,
-    (device_kernels, host_kernels): (&'s [Kernel], &'s [Kernel]),
-    marks: &'s [bool],
-) -> Option<Both<'s>> {
+fn both<'s>(method: &'s LoweredMethod, kernels: Kernels<'s>, marks: &'s [bool]) -> Option<Both<'s>> {
     let (device, host) = (&method.levels.last()?.steps, &method.levels.first()?.steps);
-    Some(Both { device, device_kernels, host, host_kernels, marks, live: &method.live })
+    Some(Both { device, device_kernels: kernels.device, host, host_kernels: kernels.host, marks, live: &method.live })
 }
 
 /// Returns the method for each CPU.
@@ -87,13 +91,13 @@ fn placed(program: OfProgram<'_>, methods: &mut [LoweredMethod], host_calls: &mu
     let (device_kernels, host_kernels) = (kernels.last()?, kernels.first()?);
     let list: Vec<&Method> = methods.iter().filter_map(|method| method.levels.last()).collect();
     let mirror = Mirror::new(&list, device_kernels, *variable_bytes);
-    let of_levels = (device_kernels.as_slice(), host_kernels.as_slice());
+    let of_levels = Kernels { device: device_kernels, host: host_kernels };
     let (mut tried, none) = (Dispatches::new(machine, &mirror, constants), Bytes::default());
     let decided: Option<Vec<Decided>> = (methods.iter())
         .map(|method| Some(Cutter::new(both(method, of_levels, &method.marks)?, (&mirror, &none), &mut tried).decide()))
         .collect();
     let (decided, mut dispatches) = (decided?, tried.again());
-    let touched: Vec<(&Bytes, &Bytes)> = decided.iter().map(|decided| (&decided.host, &decided.device)).collect();
+    let touched: Vec<Touched<'_>> = decided.iter().map(|decided| Touched { host: &decided.host, device: &decided.device }).collect();
     let lives_there = if needs_device { residents::choose(variables, &mirror, &touched) } else { vec![false; variables.len()] };
     let residents = residents::in_area(variables, &lives_there, &mirror);
     let bytes = residents.iter().map(|variable| variable.offset..variable.offset + variable.bytes).collect();

@@ -234,7 +234,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
                 continue;
             }
             self.finish(&mut run, &mut there);
-            self.host_step(number, (of_device, of_host), &mut there);
+            self.host_step(number, of_device, of_host, &mut there);
         }
         self.finish(&mut run, &mut there);
     }
@@ -245,7 +245,7 @@ impl<'s, 'a, 'd> Cutter<'s, 'a, 'd> {
     }
 
     /// Handles a step of the host. The device's copy of the bytes that it writes is no longer valid.
-    fn host_step(&mut self, number: usize, (device, host): (&'s Step, &Step), there: &mut Bytes) {
+    fn host_step(&mut self, number: usize, device: &'s Step, host: &Step, there: &mut Bytes) {
         match (device, host) {
             (_, Step::Call(call)) => {
                 let touched = self.touched(call, self.sides.host_kernels);

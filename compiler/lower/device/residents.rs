@@ -20,11 +20,19 @@ const WORD: u64 = 4;
 /// Words that a position writes, if the number of words is a multiple of this.
 const WORDS: u64 = 4;
 
-/// Chooses the variables that only the device uses. `touched` has the bytes that the host and the device access in each method.
-pub fn choose(variables: &[Variable], mirror: &Mirror, touched: &[(&Bytes, &Bytes)]) -> Vec<bool> {
+/// The bytes that a method accesses.
+pub struct Touched<'a> {
+    /// Bytes of the host's calls.
+    pub host: &'a Bytes,
+    /// Bytes of the device's calls.
+    pub device: &'a Bytes,
+}
+
+/// Chooses the variables that only the device uses. `touched` has the bytes that each method accesses.
+pub fn choose(variables: &[Variable], mirror: &Mirror, touched: &[Touched<'_>]) -> Vec<bool> {
     let lives_there = |variable: &Variable| {
         let bytes = place(variable, mirror)..place(variable, mirror) + variable.bytes;
-        touched.iter().all(|(host, _)| !host.meets(&bytes)) && touched.iter().any(|(_, device)| device.meets(&bytes))
+        touched.iter().all(|touched| !touched.host.meets(&bytes)) && touched.iter().any(|touched| touched.device.meets(&bytes))
     };
     variables.iter().map(lives_there).collect()
 }

@@ -55,6 +55,13 @@ enum Memory {
     Output(u32),
 }
 
+/// One of the ranges of a run.
+#[derive(Clone, Copy)]
+struct Part {
+    number: u32,
+    count: u32,
+}
+
 impl Joining<'_> {
     fn list(&mut self, steps: &mut Vec<Step>) {
         let mut run: Vec<Step> = Vec::new();
@@ -109,7 +116,7 @@ impl Joining<'_> {
         let touched = |number: u32| -> Option<Vec<Touch<Memory>>> {
             let mut all = Vec::new();
             for member in members {
-                all.extend(self.touched(member, rounds, (number, count))?);
+                all.extend(self.touched(member, rounds, Part { number, count })?);
             }
             Some(all)
         };
@@ -117,7 +124,7 @@ impl Joining<'_> {
     }
 
     /// Returns the bytes that a range of a call accesses. `None` if an address or an index is not known.
-    fn touched(&mut self, member: &Member<'_>, rounds: u64, (number, count): (u32, u32)) -> Option<Vec<Touch<Memory>>> {
+    fn touched(&mut self, member: &Member<'_>, rounds: u64, Part { number, count }: Part) -> Option<Vec<Touch<Memory>>> {
         let (call, kernel) = (member.call, self.kernels.get(member.call.kernel)?);
         let bound = |number: u32| i64::try_from(u64::from(number) * rounds / u64::from(count) * (member.ranges.rounds / rounds)).ok();
         let range = [bound(number)?, bound(number + 1)?];

@@ -10,12 +10,19 @@ use crate::plan::{self, Lender, Lent, Plan, Request, TensorId};
 use crate::program::Address;
 use rustc_hash::FxHashMap;
 
+/// A scratch buffer of a step, by its number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::lower) struct ScratchBuffer {
+    pub step: usize,
+    pub number: usize,
+}
+
 /// Addresses of tensors that lie in callers' memory: output buffers and areas.
 #[derive(Default)]
 pub(in crate::lower) struct Loans {
     places: FxHashMap<TensorId, Address>,
-    /// Scratch buffers, by step and number.
-    scratch: FxHashMap<(usize, usize), Address>,
+    /// Scratch buffers.
+    scratch: FxHashMap<ScratchBuffer, Address>,
 }
 
 impl Loans {
@@ -26,11 +33,11 @@ impl Loans {
 
     /// Returns the address of a scratch buffer of a step, if it is in a caller's memory.
     pub fn of_scratch(&self, step: usize, number: usize) -> Option<Address> {
-        self.scratch.get(&(step, number)).copied()
+        self.scratch.get(&ScratchBuffer { step, number }).copied()
     }
 
     /// Adds scratch buffers with their addresses.
-    pub fn with_scratch(self, scratch: Vec<((usize, usize), Address)>) -> Self {
+    pub fn with_scratch(self, scratch: Vec<(ScratchBuffer, Address)>) -> Self {
         Self { scratch: scratch.into_iter().collect(), ..self }
     }
 

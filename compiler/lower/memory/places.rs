@@ -67,15 +67,21 @@ pub(in crate::lower) fn loops(work: &[Work<'_>]) -> Vec<Range<usize>> {
     loops
 }
 
-/// Chooses places. `together` are pairs that have one place in any case, with the owner first.
+/// Two values that have one place in any case.
+pub(in crate::lower) struct Together {
+    pub owner: Value,
+    pub other: Value,
+}
+
+/// Chooses places.
 pub(in crate::lower) fn choose(
     points: &[Point],
     loops: &[Range<usize>],
-    together: &[(Value, Value)],
+    together: &[Together],
     holder: impl Fn(Value) -> Holder,
 ) -> Places {
     let mut classes = Classes { points, lives: lives(points, loops), classes: FxHashMap::default(), members: Vec::new(), holder };
-    for &(owner, other) in together {
+    for &Together { owner, other } in together {
         let class = classes.class(owner);
         classes.members[class].push(other);
         classes.classes.insert(other, class);
@@ -235,7 +241,7 @@ mod tests {
         let begin = Point { writes: vec![value(0)], ..Point::default() };
         let points = [begin, moved(0, 1), kernel(1, 1, true), read(0), read(1)];
         assert!(!choose(&points, &[], &[], |_| Holder::Anywhere(16)).same(value(0), value(1)));
-        let together = choose(&points, &[], &[(value(1), value(5))], |_| Holder::Anywhere(16));
+        let together = choose(&points, &[], &[Together { owner: value(1), other: value(5) }], |_| Holder::Anywhere(16));
         assert!(together.same(value(1), value(5)) && together.owner(value(5)) == value(1));
     }
 }

@@ -1,6 +1,7 @@
 //! Tensors and scratch memory in the application's areas. The first area is the arena. What lies in another one leaves the request.
 
 use super::checked::PlanFault;
+use super::lending::ScratchBuffer;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::lower::division::held::held;
 use crate::lower::stages::chosen::Item;
@@ -17,7 +18,7 @@ pub(in crate::lower) struct Split {
     /// Storages with their addresses.
     pub places: Vec<(TensorId, Address)>,
     /// Scratch buffers, by step and number, with their addresses.
-    pub scratch: Vec<((usize, usize), Address)>,
+    pub scratch: Vec<(ScratchBuffer, Address)>,
     /// Bytes of each area beside the first one.
     pub bytes: Vec<u64>,
     /// Figures for reports.
@@ -70,7 +71,8 @@ fn of_placement(frame: &Frame<'_>, placement: Placement) -> Split {
     let (mut places, mut scratch, mut bytes) = (vec![], vec![], vec![]);
     for (number, part) in (0..).zip(&placement.parts[1..]) {
         places.extend(part.storages().map(|(tensor, offset)| (tensor, Address::Area(number, offset))));
-        scratch.extend(part.scratch().map(|(step, buffer, offset)| ((step, buffer), Address::Area(number, offset))));
+        scratch
+            .extend(part.scratch().map(|(step, buffer, offset)| (ScratchBuffer { step, number: buffer }, Address::Area(number, offset))));
         bytes.push(part.plan.arena_bytes);
     }
     let first = placement.parts.into_iter().next().expect("there is a first area");

@@ -81,6 +81,14 @@ struct Kernels {
     scratch: Scratch,
 }
 
+/// A scratch argument of a call.
+struct Working {
+    /// The position among the call's arguments.
+    argument: usize,
+    /// The number of its buffer.
+    number: usize,
+}
+
 /// Scratch memory of a group's kernels.
 #[derive(Default)]
 struct Scratch {
@@ -194,7 +202,7 @@ impl<'s> Writer<'_, 's> {
         let bytes = lowered.kernel.pointer_params().map(|(_, data)| data.bytes()).collect();
         let kernel = self.pool.kernel(self.from.level, lowered.kernel, symbol);
         let working = |(argument, what): (usize, &Argument)| match what {
-            Argument::Scratch(number) => Some((argument, *number)),
+            Argument::Scratch(number) => Some(Working { argument, number: *number }),
             _ => None,
         };
         let working: Vec<_> = lowered.arguments.iter().enumerate().filter_map(working).collect();
@@ -240,12 +248,12 @@ impl<'s> Writer<'_, 's> {
     }
 
     /// Computes the number of ranges of a call, at most `most`, and as many as have scratch memory. Returns it with their memory. `working` has the
-    /// positions of scratch arguments and the numbers of their buffers.
-    fn ranges(&self, most: u64, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> (u32, Vec<Private>) {
+    /// scratch arguments.
+    fn ranges(&self, most: u64, working: &[Working], scratch: &Scratch, position: usize) -> (u32, Vec<Private>) {
         let (room, private) = match scratch.ranges {
             0 | 1 => self.in_gap(working, scratch, position),
             planned => {
-                let of_argument = |&(argument, number): &(usize, usize)| {
+                let of_argument = |&Working { argument, number }: &Working| {
                     let step = self.from.alignment.up(scratch.bytes[number]);
                     Private { argument, second: self.from.addresses.of_scratch(position, number).plus(step), step }
                 };
@@ -261,14 +269,14 @@ impl<'s> Writer<'_, 's> {
 
     /// Finds scratch memory for ranges in the largest gap of the scratch memory while the call runs, so that ranges cost no memory. Returns the number of
     /// ranges and the places. Moving places leave no gaps.
-    fn in_gap(&self, working: &[(usize, usize)], scratch: &Scratch, position: usize) -> (u64, Vec<Private>) {
+    fn in_gap(&self, working: &[Working], scratch: &Scratch, position: usize) -> (u64, Vec<Private>) {
         let moves = !self.from.addresses.moving.moving.is_empty();
         let gap = if moves { 0..0 } else { self.from.map.largest_gap(position, self.from.alignment) };
-        let step = working.iter().map(|&(_, number)| self.from.alignment.up(scratch.bytes[number])).sum();
+        let step = working.iter().map(|of: &Working| self.from.alignment.up(scratch.bytes[of.number])).sum();
         let room = (gap.end - gap.start).checked_div(step).map_or(MOST_RANGES, |more| more + 1);
         let mut second = gap.start;
         let mut places = Vec::new();
-        for &(argument, number) in working {
+        for &Working { argument, number } in working {
             places.push(Private { argument, second: Address::Scratch(second), step });
             second += self.from.alignment.up(scratch.bytes[number]);
         }

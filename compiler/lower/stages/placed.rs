@@ -8,7 +8,7 @@ use super::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::{Group, Move};
 use crate::lower::memory::copies;
-use crate::lower::memory::places::{self, Places, Point};
+use crate::lower::memory::places::{self, Places, Point, Together};
 use crate::lower::memory::resolver::Resolver;
 use crate::schedule::{Pair, Requirements};
 
@@ -52,7 +52,7 @@ impl<'a> Placed<'a> {
 fn choose_places(items: &[Item<'_>], resolver: &Resolver<'_>, ends: &Ends<'_>) -> Places {
     let points: Vec<Point> = items.iter().map(|item| point(item, resolver, ends)).collect();
     let work: Vec<Work<'_>> = items.iter().map(|item| item.work).collect();
-    let together: Vec<_> = resolver.grouped.states.iter().map(|s| (s.flow.entry, s.left)).collect();
+    let together: Vec<_> = resolver.grouped.states.iter().map(|s| Together { owner: s.flow.entry, other: s.left }).collect();
     places::choose(&points, &places::loops(&work), &together, |value| resolver.holder(value))
 }
 

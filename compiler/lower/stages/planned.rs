@@ -88,7 +88,7 @@ impl<'a> Planned<'a> {
             }
             _ => {
                 let lends = matches!(purpose, Purpose::Kernels) && !on_device;
-                let (request, plan, loans) = in_outputs(frame, placed, &ids, (request, plan), (&areas, lends))?;
+                let (request, plan, loans) = in_outputs(frame, placed, &ids, (request, plan), &areas, lends)?;
                 (request, plan, loans, None)
             }
         };
@@ -116,7 +116,8 @@ fn in_outputs(
     placed: &Placed<'_>,
     ids: &FxHashMap<Value, TensorId>,
     (request, plan): (Request, Plan),
-    (areas, lends): (&Areas, bool),
+    areas: &Areas,
+    lends: bool,
 ) -> Result<(Request, Plan, Loans), Diagnostics> {
     let lent = if lends { lending::lent(frame, placed, ids, (&request, &plan))? } else { None };
     match lent {

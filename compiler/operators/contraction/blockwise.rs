@@ -3,8 +3,8 @@
 
 use super::matrix::Matrix;
 use super::rows::Rows;
-use crate::ir::operators::block_unit;
-use crate::ir::{ElementType, Extent, Reduction, Scalar, Value};
+use crate::ir::operators::{BlockMatmul, block_unit};
+use crate::ir::{ElementType, Extent, Reduction, Scalar, Value, ZeroPoints};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
 use ElementType::{F32, I32};
@@ -35,10 +35,10 @@ impl Filter {
     fn sums(&self, g: &Graph<'_>) -> Vec<f32> {
         let known = |value| g.known(value).unwrap_or_default();
         let factors = floats(g.element(self.scales), known(self.scales));
-        let weights = (g.element(self.weights.value), known(self.weights.value));
-        let sums = sums(self.weights, weights, factors, (self.size, self.blocks));
+        let weights = self.weights.sums(g.element(self.weights.value), known(self.weights.value), self.size);
+        let scaled: Vec<f32> = weights.iter().zip(factors).map(|(&sum, scale)| scale * sum as f32).collect();
         [self.weights.value, self.scales].into_iter().for_each(|read| g.release(read));
-        sums
+        scaled.chunks_exact((self.blocks as usize).max(1)).map(|unit| unit.iter().fold(0.0, |sum, x| sum + x)).collect()
     }
 }
 
@@ -78,7 +78,7 @@ pub fn products_of_computed(g: &mut Graph<'_>, quantized: Rows, weights: Value, 
     let [blocks, units, size] = [blocks, units, depth / blocks.max(1)].map(Extent::Static);
     let left = by_blocks(g, quantized.integers, [count, blocks, size])?;
     let right = by_blocks(g, weights, [units, blocks, size])?;
-    let sums = g.builder.matmul(left, right, (0, 0), I32)?;
+    let sums = g.builder.matmul(left, right, ZeroPoints::NONE, I32)?;
     let scales = by_blocks(g, scales, [units, blocks, Extent::Static(1)])?;
     let scales = g.reshape(scales, &[blocks, Extent::Static(1), units])?;
     let total = sum_of_scaled(g, sums, scales, &[count, units])?;
@@ -130,7 +130,7 @@ pub fn of_rows(g: &mut Graph<'_>, rows: Value, filter: Filter) -> Result<Value, 
         let value = g.constant(element, &[units, blocks * (size + missing)], padded)?;
         (rows_with_zeros(g, rows, [blocks, size, missing])?, Matrix { value, ..weights })
     };
-    Ok(g.builder.block_matmul(rows, (weights.value, weights.excess), scales)?)
+    Ok(g.builder.block_matmul([rows, weights.value, scales], BlockMatmul { excess: weights.excess })?)
 }
 
 /// Rows `[count, blocks · size]` with zeros after each block.
@@ -156,16 +156,4 @@ fn floats(element: ElementType, bytes: &[u8]) -> impl Iterator<Item = f32> + '_ 
         [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
         _ => f32::NAN,
     })
-}
-
-/// The sum of each unit's weights, scaled.
-fn sums(
-    weights: Matrix,
-    (element, bytes): (ElementType, &[u8]),
-    scales: impl Iterator<Item = f32>,
-    (size, blocks): (u64, u64),
-) -> Vec<f32> {
-    let of_blocks = weights.sums(element, bytes, size);
-    let scaled: Vec<f32> = of_blocks.iter().zip(scales).map(|(&sum, scale)| scale * sum as f32).collect();
-    scaled.chunks_exact((blocks as usize).max(1)).map(|unit| unit.iter().fold(0.0, |sum, x| sum + x)).collect()
 }

@@ -1,7 +1,7 @@
 //! Convolutions, channels last.
 
 use super::{Numerics, reduced};
-use crate::ir::{ElementType, Extent, Value, WindowGeometry};
+use crate::ir::{ElementType, Extent, Value, WindowGeometry, ZeroPoints};
 use crate::operators::{Error, Graph, extents};
 
 /// A convolution.
@@ -69,7 +69,7 @@ impl Convolution {
     ///
     /// # Errors
     /// When operands do not fit each other.
-    pub fn sums(&self, g: &mut Graph<'_>, zero_points: (i64, i64), accumulator: ElementType) -> Result<Value, Error> {
+    pub fn sums(&self, g: &mut Graph<'_>, zero_points: ZeroPoints, accumulator: ElementType) -> Result<Value, Error> {
         if let (Some(&channels @ Extent::Value(_)), Some(&Extent::Static(of_group))) =
             (g.extents(self.input).last(), g.extents(self.filter).last())
         {

@@ -3,8 +3,8 @@
 use super::matrix::Matrix;
 use super::rows::{Rows, asymmetric_rows, symmetric_rows};
 use super::{Convolution, Numerics, Transposed, products};
-use crate::ir::operators::block_unit;
-use crate::ir::{ElementType, Node, Reduction, ScalarOp, Value};
+use crate::ir::operators::{BlockMatmul, block_unit};
+use crate::ir::{ElementType, Node, Reduction, ScalarOp, Value, ZeroPoints};
 use crate::operators::activation::Activation;
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
@@ -102,7 +102,7 @@ pub fn image_products(
     activation: Activation,
 ) -> Result<Value, Error> {
     let integers = without_offset(g, rows)?;
-    let sums = Convolution { input: integers, ..convolution.clone() }.sums(g, (0, 0), I32)?;
+    let sums = Convolution { input: integers, ..convolution.clone() }.sums(g, ZeroPoints::NONE, I32)?;
     scaled_images(g, sums, rows.scales, bias, (scales, order), activation)
 }
 
@@ -187,10 +187,10 @@ pub fn row_products(
     let (sums, element) = if is_one_block(g, weights.value)? {
         let units = g.shape(weights.value)?[0];
         let scales = g.constant_f32(&[units, 1], &vec![1.0; units as usize])?;
-        (g.builder.block_matmul(integers, (columns, weights.excess), scales)?, F32)
+        (g.builder.block_matmul([integers, columns, scales], BlockMatmul { excess: weights.excess })?, F32)
     } else {
         debug_assert!(!weights.excess, "weights in excess code are rows of one block");
-        (g.builder.matmul(integers, columns, (0, 0), I32)?, I32)
+        (g.builder.matmul(integers, columns, ZeroPoints::NONE, I32)?, I32)
     };
     let mut operands = vec![sums, rows.scales];
     let mut types = vec![element, F32];
@@ -268,7 +268,7 @@ pub fn matmul(g: &mut Graph<'_>, rows: Value, columns: Value, scales: &[f32], as
     let [rows, columns] = products::meet(g, rows, columns)?;
     let axes = [g.rank(rows).saturating_sub(1)];
     let quantized = if asymmetric { asymmetric_rows(g, rows, &axes)? } else { symmetric_rows(g, rows, &axes)? };
-    let sums = g.builder.matmul(quantized.integers, columns, (0, 0), I32)?;
+    let sums = g.builder.matmul(quantized.integers, columns, ZeroPoints::NONE, I32)?;
     let (mut operands, mut types) = (vec![sums, quantized.scales], vec![I32, F32]);
     if let Some(offsets) = quantized.offsets {
         let wide = g.convert(columns, I32)?;

@@ -1,6 +1,6 @@
 //! The output of a contraction from its sums: bias, scale, zero point, activation.
 
-use crate::ir::{Comparison, ElementType, Node, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Interval, Node, ScalarOp, Value, ZeroPoints};
 use crate::operators::activation::Activation;
 use crate::operators::quantization::{Affine, Multiplier, multiplier};
 use crate::operators::quantize::nearest_step;
@@ -26,7 +26,7 @@ pub struct IntegerOutput {
     /// The integer that stands for zero.
     pub zero_point: i32,
     /// The least and the largest integer.
-    pub bounds: (i32, i32),
+    pub bounds: Interval<i32>,
 }
 
 impl IntegerOutput {
@@ -54,7 +54,7 @@ pub enum Numerics {
     /// Integers of a scale and a zero point. The bias has the type of the sums.
     Integer {
         /// Zero points of the left operand or input, and of the right operand or filter.
-        zero_points: (i64, i64),
+        zero_points: ZeroPoints,
         /// Type of the sums.
         accumulator: ElementType,
         /// The scaling to the result.
@@ -71,9 +71,9 @@ impl Numerics {
     }
 
     /// Zero points of the operands.
-    pub fn zero_points(&self) -> (i64, i64) {
+    pub fn zero_points(&self) -> ZeroPoints {
         match self {
-            Self::Plain { .. } => (0, 0),
+            Self::Plain { .. } => ZeroPoints::NONE,
             Self::Integer { zero_points, .. } => *zero_points,
         }
     }
@@ -219,7 +219,7 @@ fn scale(terms: &mut Terms, x: Node, scaling: &Scaling, first_factor: usize, out
             let x = terms.round_away(x)?;
             let x = terms.convert(x, ElementType::I32);
             // Sums this large are out of range with any zero point, and adding one must not wrap.
-            terms.clamp_i32(x, (-(1 << 20), 1 << 20))?
+            terms.clamp_i32(x, Interval::new(-(1 << 20), 1 << 20))?
         }
         Scaling::Binary32(factors) => {
             let factor = match factors[..] {

@@ -1,7 +1,7 @@
 //! Products of matrices: the last two dimensions of tensors, batch by batch.
 
 use super::{Numerics, reduced};
-use crate::ir::{ElementType, Extent, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, ScalarOp, Value, ZeroPoints};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph};
 use ElementType::{I8, I16, I32, I64, U8};
@@ -34,7 +34,7 @@ pub fn wide_matmul(g: &mut Graph<'_>, rows: Value, columns: Value, numerics: &Nu
         let byte = if high { terms.op(ScalarOp::ShiftRight, &[x, eight])? } else { terms.op(ScalarOp::And, &[x, mask])? };
         let byte = terms.convert(byte, element);
         let bytes = g.map(&[columns], terms.finish(byte))?;
-        sums.push(g.builder.matmul(rows, bytes, (0, 0), I64)?);
+        sums.push(g.builder.matmul(rows, bytes, ZeroPoints::NONE, I64)?);
     }
     let mut terms = Terms::new(&[I64; 2]);
     let (low, high, weight) = (terms.input(0), terms.input(1), terms.i64(256));

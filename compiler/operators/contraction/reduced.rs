@@ -133,13 +133,14 @@ fn patches(g: &mut Graph<'_>, input: Value, conv: &Patches<'_>, window: &[u64]) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::ZeroPoints;
     use crate::operators::testing::{Floats, run, run_with};
 
     #[test]
     fn products_are_those_of_tiles() {
         let (a, b) = (Floats::varied(&[2, 3, 4]), Floats::varied(&[2, 5, 4]));
-        let expected = run(&[&a, &b], &|g, v| Ok(g.builder.matmul(v[0], v[1], (0, 0), ElementType::F32)?));
-        for open in [&[][..], &[(0, 1)]] {
+        let expected = run(&[&a, &b], &|g, v| Ok(g.builder.matmul(v[0], v[1], ZeroPoints::NONE, ElementType::F32)?));
+        for open in [&[][..], &[[0, 1]]] {
             assert_eq!(run_with(&[&a, &b], open, &|g, v| product(g, v[0], v[1], ElementType::F32)), expected);
         }
     }

@@ -1,6 +1,6 @@
 //! Rows of floats quantized to int8 when the program runs, each with a scale of its own.
 
-use crate::ir::{Comparison, ElementType, Node, Reduction, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Interval, Node, Reduction, ScalarOp, Value};
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 use ElementType::{F32, F64, I8, I32};
@@ -41,7 +41,7 @@ pub fn symmetric_rows(g: &mut Graph<'_>, input: Value, axes: &[usize]) -> Result
     let (x, inverse) = (terms.input(0), terms.input(1));
     let scaled = terms.mul(x, inverse)?;
     let shifted = half_further_out(&mut terms, scaled)?;
-    let integer = narrowed(&mut terms, shifted, (-127, 127))?;
+    let integer = narrowed(&mut terms, shifted, Interval::new(-127, 127))?;
     let integers = g.map(&[input, both[1]], terms.finish(integer))?;
     Ok(Rows { integers, scales: both[0], offsets: None })
 }
@@ -56,13 +56,13 @@ fn half_further_out(terms: &mut Terms, x: Node) -> Term {
 }
 
 /// A float rounded half away from zero, clamped and narrowed to i8.
-fn rounded(terms: &mut Terms, x: Node, bounds: (i32, i32)) -> Term {
+fn rounded(terms: &mut Terms, x: Node, bounds: Interval<i32>) -> Term {
     let x = terms.round_away(x)?;
     narrowed(terms, x, bounds)
 }
 
 /// A float without its fraction, clamped and narrowed to i8.
-fn narrowed(terms: &mut Terms, x: Node, bounds: (i32, i32)) -> Term {
+fn narrowed(terms: &mut Terms, x: Node, bounds: Interval<i32>) -> Term {
     let x = terms.convert(x, I32);
     let x = terms.clamp_i32(x, bounds)?;
     Ok(terms.convert(x, I8))
@@ -85,7 +85,7 @@ pub fn asymmetric_rows(g: &mut Graph<'_>, input: Value, axes: &[usize]) -> Resul
     let offset = terms.input_as(2, F32);
     let scaled = terms.mul(x, inverse)?;
     let shifted = terms.add(offset, scaled)?;
-    let integer = rounded(&mut terms, shifted, (-128, 127))?;
+    let integer = rounded(&mut terms, shifted, Interval::new(-128, 127))?;
     let integers = g.map(&[input, parameters[1], parameters[2]], terms.finish(integer))?;
     Ok(Rows { integers, scales: parameters[0], offsets: Some(parameters[2]) })
 }
@@ -143,9 +143,9 @@ pub fn spanning_rows(g: &mut Graph<'_>, input: Value, axes: &[usize]) -> Result<
     let rounded = terms.op(ScalarOp::RoundEven, &[scaled])?;
     let integer = terms.convert(rounded, I32);
     // A number of this row has at most 256 steps; others, of a row with NaN in it, must not wrap.
-    let integer = terms.clamp_i32(integer, (-512, 512))?;
+    let integer = terms.clamp_i32(integer, Interval::new(-512, 512))?;
     let integer = terms.add(integer, zero_point)?;
-    let integer = terms.clamp_i32(integer, (-128, 127))?;
+    let integer = terms.clamp_i32(integer, Interval::new(-128, 127))?;
     let integer = terms.convert(integer, I8);
     let integers = g.map(&[input, parameters[1], parameters[2]], terms.finish(integer))?;
     Ok(Rows { integers, scales: parameters[0], offsets: Some(parameters[2]) })

@@ -6,7 +6,7 @@ use super::products::{linear, matmul, swapped, wide_matmul};
 use super::reduced::{self, Patches};
 use super::rows::Rows;
 use super::{Convolution, Crop, IntegerOutput, Numerics, Scaling, Transposed, depthwise_filter, transposed_filter};
-use crate::ir::{ElementType, Extent, Interval, Module, TensorType, Type, WindowGeometry};
+use crate::ir::{ElementType, Extent, Interval, Module, TensorType, Type, WindowGeometry, ZeroPoints};
 use crate::operators::activation::Activation;
 use crate::operators::quantization::Affine;
 use crate::operators::testing::{Floats, run, run_with};
@@ -90,7 +90,7 @@ fn transposed_convolutions_scatter_their_products() {
             let case = Case { stride, dilation, cut, groups, wanted };
             let expected = scattered(&input, &filter, &case);
             assert_eq!(run(&[&input, &filter], &|g, v| case.build(g, v, false)), expected, "{case:?}");
-            let open = run_with(&[&input, &filter], &[(0, 1), (0, 2)], &|g, v| case.build(g, v, true));
+            let open = run_with(&[&input, &filter], &[[0, 1], [0, 2]], &|g, v| case.build(g, v, true));
             assert_eq!(open, expected, "at run time, {case:?}");
         }
     }
@@ -167,7 +167,7 @@ fn a_crop_is_a_box_of_the_windows() {
 fn products_add_a_bias_and_clamp() {
     let (rows, columns) = (Floats::varied(&[2, 3]), Floats::varied(&[4, 3]));
     let bias = Floats::varied(&[4]);
-    let found = run_with(&[&rows, &columns, &bias], &[(0, 0)], &|g, v| {
+    let found = run_with(&[&rows, &columns, &bias], &[[0, 0]], &|g, v| {
         matmul(g, v[0], v[1], Some(v[2]), &Numerics::plain(ElementType::F32, Activation::RELU))
     });
     let mut expected = Vec::new();
@@ -182,7 +182,7 @@ fn products_add_a_bias_and_clamp() {
 fn rows_of_any_rank_are_one_matrix() {
     let (input, weights) = (Floats::varied(&[2, 2, 3]), Floats::varied(&[4, 3]));
     let flat = Floats::new(&[4, 3], input.numbers.clone());
-    let found = run_with(&[&input, &weights], &[(0, 1)], &|g, v| linear(g, v[0], v[1], None, &plain()));
+    let found = run_with(&[&input, &weights], &[[0, 1]], &|g, v| linear(g, v[0], v[1], None, &plain()));
     let expected = run(&[&flat, &weights], &|g, v| matmul(g, v[0], v[1], None, &plain()));
     assert_eq!((found.shape, found.numbers), (vec![2, 2, 4], expected.numbers));
 }
@@ -205,7 +205,7 @@ fn integers_are_brought_to_the_scale_of_the_result() {
     let rows = g.constant(ElementType::I8, &[1, 2], bytes(&[3, -4])).unwrap();
     let columns = g.constant(ElementType::I8, &[2, 2], bytes(&[5, 6, -7, 8])).unwrap();
     let numerics = Numerics::Integer {
-        zero_points: (1, 0),
+        zero_points: ZeroPoints::of_left(1),
         accumulator: ElementType::I32,
         scaling: Scaling::fixed_point(0.5, &[0.5, 1.0], 1.0).unwrap(),
         output: IntegerOutput::new(ElementType::I8, Affine { scale: 1.0, zero_point: 2 }, Activation::NONE).unwrap(),
@@ -245,7 +245,7 @@ fn sums_without_tiles_are_those_of_tiles() {
         let geometry = WindowGeometry { strides, dilation: vec![1, 2], padding_low: low, padding_high: high, ..WindowGeometry::default() };
         let tiles = run(&[&input, &filter], &|g, v| {
             let convolution = Convolution { input_dilation: steps.clone(), ..Convolution::new(v[0], v[1], 2, geometry.clone()) };
-            convolution.sums(g, (0, 0), ElementType::F32)
+            convolution.sums(g, ZeroPoints::NONE, ElementType::F32)
         });
         let found = run(&[&input, &filter], &|g, v| {
             let patches = Patches { input: v[0], filter: v[1], groups: 2, geometry: &geometry, input_dilation: &steps };

@@ -189,7 +189,7 @@ mod tests {
                 }
                 expected.extend([sum.0 as f32, sum.1 as f32]);
             }
-            for open in [&[][..], &[(0, 1)], &[(0, 0), (0, 1)]] {
+            for open in [&[][..], &[[0, 1]], &[[0, 0], [0, 1]]] {
                 close(&run_with(&[&x], open, &|g, v| half_spectrum(g, v[0])), &expected);
             }
         }
@@ -200,7 +200,7 @@ mod tests {
         for n in [5u64, 6, 16] {
             let x = Floats::varied(&[1, n]);
             let expected: Vec<f32> = x.numbers.iter().map(|x| x * n as f32).collect();
-            for open in [&[][..], &[(0, 1)]] {
+            for open in [&[][..], &[[0, 1]]] {
                 let found = run_with(&[&x], open, &|g, v| {
                     let (n, half) = (g.extents(v[0])[1], half_spectrum(g, v[0])?);
                     real_numbers(g, half, n)
@@ -209,7 +209,7 @@ mod tests {
             }
             let pairs = Floats::varied(&[1, n, 2]);
             let expected: Vec<f32> = pairs.numbers.iter().map(|x| x * n as f32).collect();
-            for open in [&[][..], &[(0, 1)]] {
+            for open in [&[][..], &[[0, 1]]] {
                 let found = run_with(&[&pairs], open, &|g, v| {
                     let there = spectrum(g, v[0], Direction::Forward)?;
                     spectrum(g, there, Direction::Backward)

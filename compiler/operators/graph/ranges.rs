@@ -53,13 +53,13 @@ impl Range {
 
 /// The range of an operation's result, from types and ranges of its operands.
 pub(super) fn apply(op: ScalarOp, ty: ElementType, types: &[ElementType], operands: &[Range]) -> Option<Range> {
-    let ranges: Vec<(f64, f64)> = operands.iter().map(|range| (range.low, range.high)).collect();
+    let ranges: Vec<Interval<f64>> = operands.iter().map(|range| Interval::new(range.low, range.high)).collect();
     let found = op.row().interval.and_then(|rule| rule.apply(&Operands { ty, types, ranges: &ranges }));
     if ty == ElementType::Bool {
-        let (low, high) = found.unwrap_or((0.0, 1.0));
+        let Interval { low, high } = found.unwrap_or(Interval::new(0.0, 1.0));
         return Some(Range { low, high });
     }
-    let (low, high) = found?;
+    let Interval { low, high } = found?;
     Range::new(low, high)?.held(ty)
 }
 

@@ -320,10 +320,10 @@ fn combined(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operators::testing::{Floats, run_with};
+    use crate::operators::testing::{Floats, OpenDimension, run_with};
 
     /// The extents of the tensor that may be known only at run time, one after the other.
-    const OPEN: [&[(usize, usize)]; 3] = [&[], &[(0, 0)], &[(0, 1)]];
+    const OPEN: [&[OpenDimension]; 3] = [&[], &[[0, 0]], &[[0, 1]]];
 
     #[test]
     fn a_box_that_reaches_out_is_moved_inside() {
@@ -351,7 +351,7 @@ mod tests {
         let x = Floats::varied(&[3, 2]);
         let at = |i: usize| x.numbers[i];
         let indices = Floats::new(&[2], vec![2.0, 0.0]);
-        for open in [&[][..], &[(0, 0)]] {
+        for open in [&[][..], &[[0, 0]]] {
             let found = run_with(&[&x, &indices], open, &|g, v| {
                 let corners = Corners { indices: g.convert(v[1], I32)?, vector: 1, indexed: &[0] };
                 picked(g, v[0], corners, &[1, 2], [&[0], &[0]])
@@ -380,7 +380,7 @@ mod tests {
         for (corner, from) in [(vec![0.0, 0.0, 0.0], 0), (vec![7.0, 1.0, -3.0], 4)] {
             let mut expected = x.numbers.clone();
             expected[from..from + 8].copy_from_slice(&update.numbers);
-            for open in [&[][..], &[(0, 0)]] {
+            for open in [&[][..], &[[0, 0]]] {
                 let found = run_with(&[&x, &update, &Floats::new(&[3], corner.clone())], open, &|g, v| {
                     let corner = g.convert(v[2], I32)?;
                     overwritten(g, v[0], v[1], corner)

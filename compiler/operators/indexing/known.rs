@@ -196,7 +196,7 @@ mod tests {
     fn windows_are_a_new_last_dimension() {
         let x = Floats::varied(&[2, 7]);
         let expected: Vec<f32> = [0, 2, 4, 7, 9, 11].iter().flat_map(|&start| x.numbers[start..start + 3].to_vec()).collect();
-        for open in [&[][..], &[(0, 0)], &[(0, 1)]] {
+        for open in [&[][..], &[[0, 0]], &[[0, 1]]] {
             let found = run_with(&[&x], open, &|g, v| windows(g, v[0], 1, 3, 2));
             assert_eq!(found, Floats::new(&[2, 3, 3], expected.clone()), "{open:?}");
         }
@@ -212,7 +212,7 @@ mod tests {
         for (offset, places) in [(0, vec![0, 5, 10]), (2, vec![2, 7]), (-1, vec![4, 9]), (4, vec![])] {
             let expected: Vec<f32> =
                 (0..2).flat_map(|image| places.iter().map(move |at| image * 12 + at)).map(|at| x.numbers[at]).collect();
-            for open in [&[][..], &[(0, 0)], &[(0, 1)], &[(0, 2)], &[(0, 1), (0, 2)]] {
+            for open in [&[][..], &[[0, 0]], &[[0, 1]], &[[0, 2]], &[[0, 1], [0, 2]]] {
                 let found = run_with(&[&x], open, &|g, v| diagonal(g, v[0], [1, 2], offset));
                 assert_eq!(found, Floats::new(&[2, places.len() as u64], expected.clone()), "offset {offset}");
             }
@@ -222,12 +222,12 @@ mod tests {
     #[test]
     fn a_strided_view_may_overlap_itself() {
         let x = Floats::varied(&[5]);
-        for open in [&[][..], &[(0, 0)]] {
+        for open in [&[][..], &[[0, 0]]] {
             let found = run_with(&[&x], open, &|g, v| strided(g, v[0], &extents(&[3, 2]), &extents(&[1, 2]), Extent::Static(0)));
             assert_eq!(found.numbers, [0, 2, 1, 3, 2, 4].map(|at| x.numbers[at]));
         }
         // Windows of two, one for each element but the last, from the first on.
-        let found = run_with(&[&x], &[(0, 0)], &|g, v| {
+        let found = run_with(&[&x], &[[0, 0]], &|g, v| {
             let count = g.extents(v[0])[0];
             let count = g.sub(count, Extent::Static(1))?;
             strided(g, v[0], &[count, Extent::Static(2)], &extents(&[1, 1]), Extent::Static(0))

@@ -68,7 +68,7 @@ mod tests {
         let x = Floats::varied(&[2, 3, 2]);
         let row = |at: usize| x.numbers[at * 2..at * 2 + 2].to_vec();
         let indices = Floats::new(&[2, 2], vec![1.0, 2.0, 0.0, 1.0]);
-        for open in [&[][..], &[(0, 0)], &[(0, 1)], &[(0, 2)], &[(1, 0)]] {
+        for open in [&[][..], &[[0, 0]], &[[0, 1]], &[[0, 2]], &[[1, 0]]] {
             let found = run_with(&[&x, &indices], open, &|g, v| {
                 let indices = g.convert(v[1], I32)?;
                 slices(g, v[0], indices)

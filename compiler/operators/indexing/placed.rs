@@ -160,7 +160,7 @@ mod tests {
         let x = Floats::new(&[3, 2], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let (rows, values) = (Floats::new(&[2], vec![2.0, 2.0]), Floats::new(&[2], vec![10.0, 20.0]));
         for (combination, expected) in [(Combination::Set, [10.0, 20.0]), (Combination::Sum, [25.0, 46.0])] {
-            for open in [&[][..], &[(0, 0)]] {
+            for open in [&[][..], &[[0, 0]]] {
                 let found = run_with(&[&x, &rows, &values], open, &|g, v| {
                     let (shape, rows) = (g.extents(v[0]), g.convert(v[1], I64)?);
                     let indexed = indexed(g, v[0], &[Some(rows)])?.expect("a dimension is named");
@@ -187,7 +187,7 @@ mod tests {
     fn each_index_places_one_element() {
         let x = Floats::new(&[2, 3], vec![0.0; 6]);
         let (indices, updates) = (Floats::new(&[2, 1], vec![2.0, 0.0]), Floats::new(&[2, 2], vec![7.0, 8.0, 9.0, 10.0]));
-        for open in [&[][..], &[(0, 0)], &[(0, 1)]] {
+        for open in [&[][..], &[[0, 0]], &[[0, 1]]] {
             let found = run_with(&[&x, &indices, &updates], open, &|g, v| {
                 let indices = g.convert(v[1], I32)?;
                 elements(g, [v[0], indices, v[2]], 1, Combination::Set)
@@ -206,7 +206,7 @@ mod tests {
     fn slices_that_meet_are_added() {
         let (indices, updates) = (Floats::new(&[3, 1], vec![2.0, 0.0, 2.0]), Floats::varied(&[3, 2]));
         let u = &updates.numbers;
-        for open in [&[][..], &[(0, 0), (1, 0)]] {
+        for open in [&[][..], &[[0, 0], [1, 0]]] {
             let found = run_with(&[&indices, &updates], open, &|g, v| {
                 let (indices, zero) = (g.convert(v[0], I32)?, g.scalar(Scalar::f32(0.0))?);
                 slices(g, zero, &extents(&[4, 2]), [indices, v[1]], Combination::Sum)

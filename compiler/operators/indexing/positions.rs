@@ -142,14 +142,14 @@ fn strides(g: &mut Graph<'_>, extents: &[Extent]) -> Result<Value, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operators::testing::{Floats, run_with};
+    use crate::operators::testing::{Floats, OpenDimension, run_with};
 
     fn floats(g: &mut Graph<'_>, value: Value) -> Result<Value, Error> {
         g.convert(value, ElementType::F32)
     }
 
     /// The run-time extents in the tests of a tensor `[3, 4]`: none, the first, or the last.
-    const OPEN: [&[(usize, usize)]; 3] = [&[], &[(0, 0)], &[(0, 1)]];
+    const OPEN: [&[OpenDimension]; 3] = [&[], &[[0, 0]], &[[0, 1]]];
 
     #[test]
     fn negative_indices_count_from_the_end() {

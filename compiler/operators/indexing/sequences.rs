@@ -47,7 +47,7 @@ mod tests {
         let x = Floats::varied(&[2, 3]);
         let at = |i: usize| x.numbers[i];
         let lengths = Floats::new(&[2], vec![2.0, 3.0]);
-        for open in [&[][..], &[(0, 0), (1, 0)], &[(0, 1)]] {
+        for open in [&[][..], &[[0, 0], [1, 0]], &[[0, 1]]] {
             let found = run_with(&[&x, &lengths], open, &|g, v| {
                 let lengths = g.convert(v[1], I32)?;
                 reversed(g, v[0], lengths, 1, 0)

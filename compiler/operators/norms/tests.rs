@@ -15,7 +15,7 @@ fn near(found: &Floats, expected: &[f32]) {
 #[test]
 fn rows_are_divided_by_their_length() {
     let input = Floats::new(&[2, 2], vec![3.0, 4.0, 0.0, 0.0]);
-    near(&run_with(&[&input], &[(0, 0)], &|g, v| l2(g, v[0])), &[0.6, 0.8, 0.0, 0.0]);
+    near(&run_with(&[&input], &[[0, 0]], &|g, v| l2(g, v[0])), &[0.6, 0.8, 0.0, 0.0]);
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn neighbouring_channels_damp_each_other() {
     // Each element is divided by 1 + its own square and the square of the channel before it.
     let expected = [1.0 / 2.0, 2.0 / 6.0, 3.0 / 14.0];
     near(&run(&[&input], &|g, v| local_response(g, v[0], &numerics)), &expected);
-    near(&run_with(&[&input], &[(0, 1)], &|g, v| local_response(g, v[0], &numerics)), &expected);
+    near(&run_with(&[&input], &[[0, 1]], &|g, v| local_response(g, v[0], &numerics)), &expected);
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn batches_are_normalized_channel_by_channel() {
     let input = Floats::new(&[1, 2, 2], vec![1.0, 2.0, 3.0, 4.0]);
     let vector = |a, b| Floats::new(&[2], vec![a, b]);
     let (weight, bias, mean, variance) = (vector(2.0, 1.0), vector(0.5, 0.0), vector(1.0, 2.0), vector(3.0, 15.0));
-    let found = run_with(&[&input, &weight, &bias, &mean, &variance], &[(0, 2)], &|g, v| {
+    let found = run_with(&[&input, &weight, &bias, &mean, &variance], &[[0, 2]], &|g, v| {
         let channels = Channels { weight: Some(v[1]), bias: Some(v[2]), mean: v[3], variance: v[4] };
         batch_norm(g, v[0], channels, (1, ElementType::F32), 1.0)
     });
@@ -43,7 +43,7 @@ fn batches_are_normalized_channel_by_channel() {
 #[test]
 fn groups_of_channels_are_normalized_together() {
     let input = Floats::new(&[1, 4, 1], vec![1.0, 3.0, 10.0, 20.0]);
-    for open in [&[][..], &[(0, 2)]] {
+    for open in [&[][..], &[[0, 2]]] {
         let found = run_with(&[&input], open, &|g, v| Ok(group_norm(g, v[0], 2, 0.0)?[0]));
         near(&found, &[-1.0, 1.0, -1.0, 1.0]);
     }

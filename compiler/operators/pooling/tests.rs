@@ -53,7 +53,7 @@ fn largest_elements_of_windows() {
         for padding in paddings() {
             let expected = pooled(&input, &padding, |taps, _| taps.iter().copied().fold(f32::NEG_INFINITY, f32::max));
             assert_eq!(run(&[&input], &|g, v| max(g, v[0], &windows(&padding), Search::Max)), expected, "{padding:?}");
-            let open = run_with(&[&input], &[(0, 1), (0, 2)], &|g, v| max(g, v[0], &windows(&padding), Search::Max));
+            let open = run_with(&[&input], &[[0, 1], [0, 2]], &|g, v| max(g, v[0], &windows(&padding), Search::Max));
             assert_eq!(open, expected, "at run time, {padding:?}");
         }
     }
@@ -76,7 +76,7 @@ fn means_of_windows_by_every_divisor() {
                 for counts in [Counts::Table, Counts::Sides] {
                     let mean = |g: &mut Graph<'_>, v: &[crate::ir::Value]| average(g, v[0], &windows(&padding), &means(divisor, counts));
                     assert_eq!(run(&[&input], &mean), expected, "{padding:?} {divisor:?} {counts:?}");
-                    assert_eq!(run_with(&[&input], &[(0, 1), (0, 2)], &mean), expected, "at run time, {padding:?} {divisor:?}");
+                    assert_eq!(run_with(&[&input], &[[0, 1], [0, 2]], &mean), expected, "at run time, {padding:?} {divisor:?}");
                 }
             }
         }
@@ -97,7 +97,7 @@ fn means_of_nine_taps_at_a_time_and_times_the_reciprocal() {
     let whole = Floats::new(&[1, 1, 1, 1], vec![(nine + n[9]) * (1.0f32 / 10.0)]);
     let all = windows(vec![2, 5], Padding::Valid);
     assert_eq!(run(&[&input], &|g, v| average(g, v[0], &all, &means)), whole);
-    assert_eq!(run_with(&[&input], &[(0, 2)], &|g, v| average(g, v[0], &all, &means)), whole);
+    assert_eq!(run_with(&[&input], &[[0, 2]], &|g, v| average(g, v[0], &all, &means)), whole);
     assert_ne!(n.iter().sum::<f32>() / 10.0, whole.numbers[0], "another order gives another sum");
     // Two columns of three rows. The last row is outside of the image: i0, i1, i3 and i4 are inside.
     let below = Padding::Sides { before: vec![0; 2], after: vec![1, 0] };
@@ -112,7 +112,7 @@ fn roots_of_mean_squares() {
     let expected = pooled(&input, &Padding::Same, |taps, _| (taps.iter().map(|n| n * n).sum::<f32>() / taps.len() as f32).sqrt());
     let root = |g: &mut Graph<'_>, v: &[crate::ir::Value]| root_mean_square(g, v[0], &windows(&Padding::Same), Activation::NONE);
     assert_eq!(run(&[&input], &root), expected);
-    assert_eq!(run_with(&[&input], &[(0, 1)], &root), expected);
+    assert_eq!(run_with(&[&input], &[[0, 1]], &root), expected);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn volumes_are_pooled_along_planes_and_then_across_them() {
     }
     let expected = Floats::new(&[1, 3, 2, 7, 2], largest);
     assert_eq!(run(&[&input], &|g, v| max(g, v[0], &windows, Search::Max)), expected);
-    assert_eq!(run_with(&[&input], &[(0, 1), (0, 3)], &|g, v| max(g, v[0], &windows, Search::Max)), expected);
+    assert_eq!(run_with(&[&input], &[[0, 1], [0, 3]], &|g, v| max(g, v[0], &windows, Search::Max)), expected);
     let ones = Floats::new(&[1, 5, 4, 6, 2], vec![1.0; 240]);
     let means = means(Divisor::Inside, Counts::Sides);
     assert_eq!(run(&[&ones], &|g, v| average(g, v[0], &windows, &means)), Floats::new(&[1, 3, 2, 7, 2], vec![1.0; 84]));
@@ -153,7 +153,7 @@ fn parts_of_extents_known_at_run_time() {
     for parts in [[2, 3], [5, 1], [3, 4], [7, 2]] {
         let build = |g: &mut Graph<'_>, v: &[Value]| average_parts(g, v[0], &extents(&parts), &means);
         let expected = run(&[&input], &build);
-        for open in [&[(0, 1), (0, 2)][..], &[(0, 2)]] {
+        for open in [&[[0, 1], [0, 2]][..], &[[0, 2]]] {
             let found = run_with(&[&input], open, &build);
             assert_eq!(found.shape, expected.shape);
             assert!(found.numbers.iter().zip(&expected.numbers).all(|(a, b)| (a - b).abs() < 1e-6), "{parts:?}: {found:?} {expected:?}");
@@ -165,7 +165,7 @@ fn parts_of_extents_known_at_run_time() {
 fn largest_elements_of_parts_of_uneven_size() {
     // Parts of 5 in 3: elements 0 to 1, 1 to 3 and 3 to 4.
     let input = Floats::new(&[1, 1, 5], vec![1.0, 9.0, 6.0, 7.0, 8.0]);
-    for open in [&[][..], &[(0, 2)]] {
+    for open in [&[][..], &[[0, 2]]] {
         let found = run_with(&[&input], open, &|g, v| max_parts(g, v[0], &extents(&[3])));
         assert_eq!(found, Floats::new(&[1, 1, 3], vec![9.0, 9.0, 8.0]));
     }
@@ -178,7 +178,7 @@ fn windows_keep_nan_or_leave_it_out() {
     let input = Floats::new(&[1, 8, 1, 1], vec![nan, 1.0, 2.0, nan, nan, nan, 3.0, 4.0]);
     let pairs = Windows { size: vec![2, 1], strides: vec![2, 1], dilation: vec![1; 2], padding: Padding::Valid };
     for (search, expected) in [(Search::Max, [1.0, 2.0, f32::NEG_INFINITY, 4.0]), (Search::MaxOrNan, [nan, nan, nan, 4.0])] {
-        for open in [&[][..], &[(0, 1)]] {
+        for open in [&[][..], &[[0, 1]]] {
             let found = run_with(&[&input], open, &|g, v| max(g, v[0], &pairs, search));
             assert!(same(&found.numbers, &expected), "{search:?}: {found:?}");
         }
@@ -189,7 +189,7 @@ fn windows_keep_nan_or_leave_it_out() {
 fn parts_keep_nan() {
     let nan = f32::NAN;
     let input = Floats::new(&[1, 1, 5], vec![nan, 9.0, 6.0, 7.0, 8.0]);
-    for open in [&[][..], &[(0, 2)]] {
+    for open in [&[][..], &[[0, 2]]] {
         let found = run_with(&[&input], open, &|g, v| max_parts(g, v[0], &extents(&[3])));
         assert!(same(&found.numbers, &[nan, 9.0, 8.0]), "{found:?}");
     }
@@ -208,7 +208,7 @@ fn as_many_parts_as_elements_are_the_elements() {
         max_parts(g, v[0], &parts)
     };
     let expected = input.numbers.chunks_exact(4).map(|row| row.iter().copied().fold(f32::NEG_INFINITY, f32::max)).collect::<Vec<f32>>();
-    for open in [&[][..], &[(0, 2)], &[(0, 2), (0, 3)]] {
+    for open in [&[][..], &[[0, 2]], &[[0, 2], [0, 3]]] {
         assert_eq!(run_with(&[&input], open, &build), Floats::new(&[1, 1, 5, 1], expected.clone()), "{open:?}");
     }
 }

@@ -6,13 +6,13 @@
 use super::cell::columns;
 use super::fixed;
 use super::float::{clip, map, sum};
-use crate::ir::{ElementType, Node, ScalarOp, Value};
+use crate::ir::{ElementType, Interval, Node, ScalarOp, Value, ZeroPoints};
 use crate::operators::quantization::{Multiplier, multiplier};
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
 use ElementType::{F32, I16, I32, U8};
 
-const RANGE_16: (i32, i32) = (-32768, 32767);
+const RANGE_16: Interval<i32> = Interval::new(-32768, 32767);
 /// The operands of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Basic {
@@ -49,7 +49,7 @@ impl Basic {
 /// When operands do not fit each other.
 pub fn float_basic(g: &mut Graph<'_>, basic: &Basic, cell_clip: f32) -> Result<[Value; 4], Error> {
     let joined = basic.joined(g)?;
-    let product = g.builder.matmul(joined, basic.weights, (0, 0), F32)?;
+    let product = g.builder.matmul(joined, basic.weights, ZeroPoints::NONE, F32)?;
     let sums = sum(g, &[product, basic.bias])?;
     let [input, candidate, forget, output] = basic.gates(g, sums)?;
     let after = map(g, &[input, candidate, forget, basic.before], |terms, x| {
@@ -73,7 +73,7 @@ pub fn float_basic(g: &mut Graph<'_>, basic: &Basic, cell_clip: f32) -> Result<[
 pub fn integer_basic(g: &mut Graph<'_>, basic: &Basic, bias_scale: f32, weights_zero_point: i32) -> Result<[Value; 4], Error> {
     let factor = multiplier(4096.0 * f64::from(bias_scale))?;
     let joined = basic.joined(g)?;
-    let product = g.builder.matmul(joined, basic.weights, (128, weights_zero_point.into()), I32)?;
+    let product = g.builder.matmul(joined, basic.weights, ZeroPoints { left: 128, right: weights_zero_point.into() }, I32)?;
     let mut terms = Terms::new(&[I32, I32]);
     let (product_term, bias) = (terms.input(0), terms.input(1));
     let sum = terms.add(product_term, bias)?;
@@ -139,6 +139,6 @@ fn shown(terms: &mut Terms) -> Term {
 fn as_byte(terms: &mut Terms, x: Node) -> Term {
     let (eight, centre) = (terms.i32(8), terms.i32(128));
     let x = terms.op(ScalarOp::RoundingDivideByPowerOfTwo, &[x, eight])?;
-    let x = terms.clamp_i32(x, (-128, 127))?;
+    let x = terms.clamp_i32(x, Interval::new(-128, 127))?;
     terms.add(x, centre)
 }

@@ -114,7 +114,7 @@ impl Sizes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operators::testing::{Floats, run_with};
+    use crate::operators::testing::{Floats, OpenDimension, run_with};
 
     /// The rule written out, for one batch: the heads' answers, or the matrices after the last step.
     fn expected([query, key, value, decay, correction, state]: [&Floats; 6], is_answer: bool) -> Vec<f32> {
@@ -161,7 +161,7 @@ mod tests {
             correction.shape.pop();
             let state = Floats::varied(&[1, 2, 3, 5]);
             let inputs = [&query, &key, &value, &decay, &correction, &state];
-            let open: Vec<(usize, usize)> = if is_open { (0..5).map(|i| (i, 2)).collect() } else { vec![] };
+            let open: Vec<OpenDimension> = if is_open { (0..5).map(|i| [i, 2]).collect() } else { vec![] };
             for is_answer in [true, false] {
                 let found = run_with(&inputs, &open, &|g, v| {
                     let rule = DeltaRule { query: v[0], key: v[1], value: v[2], decay: v[3], correction: v[4], state: v[5] };

@@ -6,7 +6,7 @@
 use super::cell::{Cell, Gate, Scales, Weights, columns, stacked};
 use super::fixed;
 use super::sequence::{LoopPlace, Step, Stepped, sequence};
-use crate::ir::{Comparison, ElementType, Node, Reduction, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Interval, Node, Reduction, ScalarOp, Value, ZeroPoints};
 use crate::operators::fixed::inverse_root;
 use crate::operators::quantization::{Affine, Multiplier, multiplier};
 use crate::operators::terms::{Term, Terms};
@@ -118,7 +118,7 @@ impl Products {
 
 /// A number clamped to 16 bits.
 fn clamp_16(terms: &mut Terms, x: Node) -> Term {
-    terms.clamp_i32(x, (-32768, 32767))
+    terms.clamp_i32(x, Interval::new(-32768, 32767))
 }
 
 /// The exponent of the scale of a cell state.
@@ -192,7 +192,7 @@ impl<'c> IntegerCell<'c> {
     fn input_products(&self, step: &mut Step<'_, '_>, inputs: Value) -> Result<Value, Error> {
         let Products { weights, zero_point, mantissas, shifts } = &self.input;
         let (weights, mantissas, shifts) = (step.value(*weights)?, step.value(*mantissas)?, step.value(*shifts)?);
-        let sums = step.graph.builder.matmul(inputs, weights, (*zero_point, 0), I32)?;
+        let sums = step.graph.builder.matmul(inputs, weights, ZeroPoints::of_left(*zero_point), I32)?;
         let mut operands = vec![sums, mantissas, shifts];
         if let Some(bias) = self.bias {
             operands.push(step.value(bias)?);
@@ -213,7 +213,7 @@ impl<'c> IntegerCell<'c> {
     fn recurrent_products(&self, step: &mut Step<'_, '_>, inputs: Value, hidden: Value) -> Result<Value, Error> {
         let Products { weights, zero_point, mantissas, shifts } = &self.recurrent;
         let (weights, mantissas, shifts) = (step.value(*weights)?, step.value(*mantissas)?, step.value(*shifts)?);
-        let sums = step.graph.builder.matmul(hidden, weights, (*zero_point, 0), I32)?;
+        let sums = step.graph.builder.matmul(hidden, weights, ZeroPoints::of_left(*zero_point), I32)?;
         let mut terms = Terms::new(&[I32, I32, I32, I16]);
         let (sum, mantissa, shift) = (terms.input(0), terms.input(1), terms.input(2));
         let x = terms.requantize(sum, mantissa, shift)?;
@@ -262,7 +262,7 @@ impl<'c> IntegerCell<'c> {
         let sum = terms.add(kept, new)?;
         let mut after = clamp_16(&mut terms, sum)?;
         if self.cell_clip > 0 {
-            after = terms.clamp_i32(after, (-self.cell_clip, self.cell_clip))?;
+            after = terms.clamp_i32(after, Interval::new(-self.cell_clip, self.cell_clip))?;
         }
         let after = terms.convert(after, I16);
         g.map(operands, terms.finish(after))
@@ -278,14 +278,14 @@ impl<'c> IntegerCell<'c> {
         let product = terms.requantize_by(product, self.hidden)?;
         let zero_point = terms.i32(self.hidden_zero_point);
         let x = terms.add(product, zero_point)?;
-        let x = terms.clamp_i32(x, (-128, 127))?;
+        let x = terms.clamp_i32(x, Interval::new(-128, 127))?;
         let x = terms.convert(x, I8);
         g.map(&[gate, state], terms.finish(x))
     }
 
     fn projected(&self, step: &mut Step<'_, '_>, projection: &Projection, hidden: Value) -> Result<Value, Error> {
         let weights = step.value(projection.weights)?;
-        let sums = step.graph.builder.matmul(hidden, weights, (i64::from(self.hidden_zero_point), 0), I32)?;
+        let sums = step.graph.builder.matmul(hidden, weights, ZeroPoints::of_left(i64::from(self.hidden_zero_point)), I32)?;
         let mut operands = vec![sums];
         if let Some(bias) = projection.bias {
             operands.push(step.value(bias)?);
@@ -299,9 +299,9 @@ impl<'c> IntegerCell<'c> {
         let x = terms.requantize_by(sum, projection.factor)?;
         let zero_point = terms.i32(projection.zero_point);
         let x = terms.add(x, zero_point)?;
-        let mut x = terms.clamp_i32(x, (-128, 127))?;
+        let mut x = terms.clamp_i32(x, Interval::new(-128, 127))?;
         if projection.clip > 0 {
-            x = terms.clamp_i32(x, (-projection.clip, projection.clip))?;
+            x = terms.clamp_i32(x, Interval::new(-projection.clip, projection.clip))?;
         }
         let x = terms.convert(x, I8);
         step.graph.map(&operands, terms.finish(x))

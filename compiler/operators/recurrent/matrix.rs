@@ -3,7 +3,7 @@
 
 use super::cell::{Weights, stacked};
 use super::sequence::Step;
-use crate::ir::{ElementType, Reduction, Scalar, Value};
+use crate::ir::{ElementType, Reduction, Scalar, Value, ZeroPoints};
 use crate::operators::contraction::rows::{asymmetric_rows, symmetric_rows};
 use crate::operators::terms::Terms;
 use crate::operators::{Error, Graph, extents};
@@ -57,10 +57,10 @@ impl Matrix {
     /// `rows [M, depth] × matrixᵀ`, f32.
     pub fn product(&self, g: &mut Graph<'_>, rows: Value) -> Result<Value, Error> {
         let Some(Quantized { scales, sums: row_sums }) = &self.quantized else {
-            return Ok(g.builder.matmul(rows, self.weights, (0, 0), F32)?);
+            return Ok(g.builder.matmul(rows, self.weights, ZeroPoints::NONE, F32)?);
         };
         let rows = if row_sums.is_some() { asymmetric_rows(g, rows, &[1])? } else { symmetric_rows(g, rows, &[1])? };
-        let sums = g.builder.matmul(rows.integers, self.weights, (0, 0), I32)?;
+        let sums = g.builder.matmul(rows.integers, self.weights, ZeroPoints::NONE, I32)?;
         let mut operands = vec![sums, rows.scales, *scales];
         let mut types = vec![I32, F32, F32];
         if let Some((offsets, row_sums)) = rows.offsets.zip(*row_sums) {

@@ -6,7 +6,7 @@
 
 use super::cell::{Cell, Scales, Weights, columns, stacked};
 use super::sequence::{LoopPlace, Step, Stepped, sequence};
-use crate::ir::{Constant, ElementType, Node, Value};
+use crate::ir::{Constant, ElementType, Interval, Node, Value, ZeroPoints};
 use crate::operators::contraction::scale_wide;
 use crate::operators::quantization::{Affine, Multiplier, exponent, integer_range, multiplier};
 use crate::operators::sigmoid16::{self, Steps};
@@ -22,12 +22,12 @@ const FUNCTION_SCALE: f64 = 1.0 / 32768.0;
 const CELL_EXPONENTS: std::ops::RangeInclusive<i32> = -27..=0;
 
 /// 16-bit integers.
-const RANGE_16: (i32, i32) = (-32768, 32767);
+const RANGE_16: Interval<i32> = Interval::new(-32768, 32767);
 
 /// The weights of all gates, and the factors that bring their products to the scale of the gates, one for each gate.
 struct Products {
     weights: Value,
-    zero_points: (i64, i64),
+    zero_points: ZeroPoints,
     mantissas: Value,
     shifts: Value,
 }
@@ -53,7 +53,7 @@ struct MicroCell {
     output: Affine,
     element: ElementType,
     /// The range of the output's type.
-    range: (i32, i32),
+    range: Interval<i32>,
 }
 
 /// Runs a cell over `rows [steps, batch, inputs]` of 8 or 16 bits with a cell state of 16. Returns the outputs and the new states. There must be an
@@ -63,10 +63,9 @@ struct MicroCell {
 /// When operands do not fit each other, or scales are out of range.
 pub fn micro_lstm((g, names): LoopPlace<'_, '_>, cell: &Cell, rows: Value, states: [Value; 2], scales: &Scales) -> Stepped {
     let element = g.element(rows);
-    let accumulator = if element == I16 { I64 } else { I32 };
     let weights: Vec<&Weights> = cell.gates().iter().map(|gate| &gate.input_weights).collect();
     let products = Products::new(g, cell.cells, &weights, scales.input)?;
-    let ready = MicroCell::new(g, cell, products, scales, (element, accumulator))?;
+    let ready = MicroCell::new(g, cell, products, scales, element)?;
     sequence((g, names), &[rows], &states, false, |step, inputs, states| ready.step(step, inputs[0], states))
 }
 
@@ -89,7 +88,7 @@ impl Products {
         let count = mantissas.len() as u64;
         Ok(Self {
             weights: stacked(g, &weights.iter().map(|weights| weights.value).collect::<Vec<_>>())?,
-            zero_points: (i64::from(factor.zero_point), i64::from(zero_point)),
+            zero_points: ZeroPoints { left: factor.zero_point.into(), right: zero_point.into() },
             mantissas: g.constant_i32(&[count], &mantissas)?,
             shifts: g.constant_i32(&[count], &shifts)?,
         })
@@ -103,13 +102,7 @@ fn at_gate_scale(terms: &mut Terms, sum: Node, mantissa: Node, shift: Node) -> T
 }
 
 impl MicroCell {
-    fn new(
-        g: &mut Graph<'_>,
-        cell: &Cell,
-        input: Products,
-        scales: &Scales,
-        (element, accumulator): (ElementType, ElementType),
-    ) -> Result<Self, Error> {
+    fn new(g: &mut Graph<'_>, cell: &Cell, input: Products, scales: &Scales, element: ElementType) -> Result<Self, Error> {
         let bias = cell.stacked_bias(g)?;
         let weights: Vec<&Weights> = cell.gates().iter().map(|gate| &gate.recurrent_weights).collect();
         let recurrent = Products::new(g, cell.cells, &weights, scales.output)?;
@@ -122,7 +115,7 @@ impl MicroCell {
             input,
             bias,
             recurrent,
-            accumulator,
+            accumulator: if element == I16 { I64 } else { I32 },
             table: sigmoid16::table(g),
             cells: cell.cells,
             cell_exponent,
@@ -195,7 +188,7 @@ impl MicroCell {
         let kept = scaled_product(&mut terms, forget, before, self.kept, 0, RANGE_16)?;
         let new = scaled_product(&mut terms, input, candidate, self.new, 0, RANGE_16)?;
         let sum = terms.add(kept, new)?;
-        let bound = self.cell_clip.map_or(RANGE_16, |clip| (-clip, clip));
+        let bound = self.cell_clip.map_or(RANGE_16, |clip| Interval::new(-clip, clip));
         let after = terms.clamp_i32(sum, bound)?;
         let after = terms.convert(after, I16);
         g.map(operands, terms.finish(after))
@@ -214,7 +207,7 @@ impl MicroCell {
 }
 
 /// `a × b × factor` plus a zero point, i32 within bounds.
-fn scaled_product(terms: &mut Terms, a: Node, b: Node, factor: Multiplier, zero_point: i32, bounds: (i32, i32)) -> Term {
+fn scaled_product(terms: &mut Terms, a: Node, b: Node, factor: Multiplier, zero_point: i32, bounds: Interval<i32>) -> Term {
     let product = terms.mul(a, b)?;
     let x = terms.requantize_by(product, factor)?;
     let zero_point = terms.i32(zero_point);

@@ -3,7 +3,7 @@
 
 use super::cell::{CellActivation, Weights};
 use super::matrix::Matrix;
-use crate::ir::{ElementType, Extent, Node, Reduction, Value};
+use crate::ir::{ElementType, Extent, Interval, Node, Reduction, Value, ZeroPoints};
 use crate::operators::quantization::{Affine, integer_range, multiplier};
 use crate::operators::terms::{Term, Terms};
 use crate::operators::{Error, Graph};
@@ -107,9 +107,9 @@ impl Svdf {
     /// When operands do not fit each other, or scales are out of range.
     pub fn integer(&self, g: &mut Graph<'_>, [input, state, result]: [Affine; 3]) -> Result<[Value; 2], Error> {
         let element = g.element(self.state);
-        let bounds = integer_range(element).unwrap_or((0, 0));
+        let bounds = integer_range(element).unwrap_or(Interval::exactly(0));
         let to_state = multiplier(f64::from(input.scale * self.feature_weights.scale() / state.scale))?;
-        let zero_points = (i64::from(input.zero_point), 0);
+        let zero_points = ZeroPoints::of_left(input.zero_point.into());
         let sums = g.builder.matmul(self.input, self.feature_weights.value, zero_points, I32)?;
         let mut terms = Terms::new(&[I32]);
         let sum = terms.input(0);
@@ -138,7 +138,7 @@ impl Svdf {
         let x = terms.requantize_by(sum, to_output)?;
         let zero_point = terms.i32(result.zero_point);
         let x = terms.add(x, zero_point)?;
-        let x = terms.clamp_i32(x, (-128, 127))?;
+        let x = terms.clamp_i32(x, Interval::new(-128, 127))?;
         let x = terms.convert(x, I8);
         Ok([g.map(&operands, terms.finish(x))?, memory])
     }

@@ -53,7 +53,7 @@ fn a_basic_cell_follows_its_formula_in_both_directions() {
             hidden = (0..2).map(|i| (bias.numbers[i] + input[i] + own[i]).tanh()).collect();
             expected[2 * step..2 * step + 2].copy_from_slice(&hidden);
         }
-        for open in [&[][..], &[(0, 0)]] {
+        for open in [&[][..], &[[0, 0]]] {
             let found = run_with(&[&x, &w, &r, &bias, &state], open, &|g, v| {
                 let cell = Rnn {
                     input_weights: vec![floats(v[1])],
@@ -106,7 +106,7 @@ fn an_lstm_cell_follows_its_formula() {
         expected.push(hidden);
     }
     let states = [Floats::new(&[1, 1], vec![0.25]), Floats::new(&[1, 1], vec![0.125])];
-    for open in [&[][..], &[(0, 0)]] {
+    for open in [&[][..], &[[0, 0]]] {
         let found = run_with(&[&x, &numbers, &states[0], &states[1]], open, &|g, v| {
             let cell = cell(g, v[1])?;
             Ok(float_lstm((g, &mut names()), &cell, v[0], None, [v[2], v[3]], false)?.0)

@@ -44,7 +44,7 @@ pub fn quantized_product(g: &mut Graph<'_>, input: Value, axes: &[usize], rescal
     let distance = distance(&mut terms, from)?;
     let mut product = g.map(&[first], terms.finish(distance))?;
     for (number, column) in (1..).zip(columns) {
-        product = multiplied(g, (product, column), from, &factor, number)?;
+        product = multiplied(g, product, column, from, &factor, number)?;
     }
     let mut terms = Terms::new(&[&[I32][..], factor.types()].concat());
     let (x, zero_point) = (terms.input_as(0, I64), terms.i32(to.zero_point));
@@ -59,7 +59,7 @@ pub fn quantized_product(g: &mut Graph<'_>, input: Value, axes: &[usize], rescal
 }
 
 /// A product so far times factor `number`, if there is such a factor.
-fn multiplied(g: &mut Graph<'_>, (product, column): (Value, Value), from: Affine, factor: &Factor, number: i32) -> Result<Value, Error> {
+fn multiplied(g: &mut Graph<'_>, product: Value, column: Value, from: Affine, factor: &Factor, number: i32) -> Result<Value, Error> {
     let mut terms = Terms::new(&[&[g.element(column), I32][..], factor.types()].concat());
     let (x, so_far) = (distance(&mut terms, from)?, terms.input_as(1, I64));
     let x = terms.convert(x, I64);

@@ -11,9 +11,9 @@ use crate::operators::{Error, Graph};
 fn axes_are_kept_or_dropped() {
     let input = Floats::varied(&[2, 3]);
     let sums: Vec<f32> = input.numbers.chunks(3).map(|row| row.iter().sum()).collect();
-    let found = run_with(&[&input], &[(0, 0)], &|g, v| reduce(g, v[0], Reduction::Sum, &[1], Axes::Kept));
+    let found = run_with(&[&input], &[[0, 0]], &|g, v| reduce(g, v[0], Reduction::Sum, &[1], Axes::Kept));
     assert_eq!(found, Floats::new(&[2, 1], sums.clone()));
-    let found = run_with(&[&input], &[(0, 1)], &|g, v| reduce(g, v[0], Reduction::Sum, &[1], Axes::Dropped));
+    let found = run_with(&[&input], &[[0, 1]], &|g, v| reduce(g, v[0], Reduction::Sum, &[1], Axes::Dropped));
     assert_eq!(found, Floats::new(&[2], sums));
     assert_eq!(run(&[&input], &|g, v| reduce(g, v[0], Reduction::Max, &[], Axes::Dropped)), input, "along no axis it is the operand");
 }
@@ -23,7 +23,7 @@ fn means_count_at_run_time_what_they_cannot_count_before() {
     let input = Floats::varied(&[4, 2]);
     let column = |c: usize| input.numbers.iter().skip(c).step_by(2).copied().collect::<Vec<f32>>();
     let means: Vec<f32> = (0..2).map(|c| column(c).iter().sum::<f32>() / 4.0).collect();
-    for open in [&[][..], &[(0, 0)]] {
+    for open in [&[][..], &[[0, 0]]] {
         let found = run_with(&[&input], open, &|g, v| mean(g, v[0], &[0], Axes::Dropped));
         assert_eq!(found, Floats::new(&[2], means.clone()), "{open:?}");
         let found = run_with(&[&input], open, &|g, v| Ok(moments(g, v[0], &[0], 1.0)?.1));
@@ -35,7 +35,7 @@ fn means_count_at_run_time_what_they_cannot_count_before() {
 #[test]
 fn normalized_elements_have_no_mean_and_a_variance_of_one() {
     let input = Floats::varied(&[8]);
-    let found = run_with(&[&input], &[(0, 0)], &|g, v| Ok(normalized(g, v[0], &[0], 0.0)?[0])).numbers;
+    let found = run_with(&[&input], &[[0, 0]], &|g, v| Ok(normalized(g, v[0], &[0], 0.0)?[0])).numbers;
     assert!(found.iter().sum::<f32>().abs() < 1e-5);
     assert!((found.iter().map(|n| n * n).sum::<f32>() / 8.0 - 1.0).abs() < 1e-5);
 }
@@ -57,7 +57,7 @@ fn quantized_sums_and_means_are_the_same_where_the_count_is_known_at_run_time() 
                     let result = combine(g, x, &[0], &rescaling)?;
                     g.convert(result, ElementType::F32)
                 };
-                assert_eq!(run(&[&input], &build), run_with(&[&input], &[(0, 0)], &build), "{count} of {from} to {to}");
+                assert_eq!(run(&[&input], &build), run_with(&[&input], &[[0, 0]], &build), "{count} of {from} to {to}");
             }
         }
     }
@@ -80,7 +80,7 @@ fn quantized_products_are_the_same_where_the_count_is_known_at_run_time() {
                 g.convert(result, ElementType::F32)
             };
             let known = run(&[&input], &build);
-            for open in [&[(0, 1)][..], &[(0, 0), (0, 1)], &[(0, 1), (0, 2)]] {
+            for open in [&[[0, 1]][..], &[[0, 0], [0, 1]], &[[0, 1], [0, 2]]] {
                 assert_eq!(run_with(&[&input], open, &build), known, "{count} of {from} to {to}");
             }
         }

@@ -14,7 +14,7 @@ fn rows(g: &Graph<'_>, image: Value, to: u64) -> [Along; 2] {
 /// A column of numbers under another size, of known and of run-time rows.
 fn both(input: &Floats, build: Build<'_>) -> Vec<f32> {
     let known = run(&[input], build);
-    assert_eq!(run_with(&[input], &[(0, 1)], build), known, "at run time");
+    assert_eq!(run_with(&[input], &[[0, 1]], build), known, "at run time");
     known.numbers
 }
 

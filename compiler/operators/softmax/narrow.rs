@@ -1,7 +1,7 @@
 //! Softmax and its logarithm of 8-bit integers in fixed point, as TFLite's reference has them: exponentials from a table of the 256 differences
 //! from the row's maximum.
 
-use crate::ir::{Comparison, Constant, ElementType, Node, Reduction, ScalarOp, Value};
+use crate::ir::{Comparison, Constant, ElementType, Interval, Node, Reduction, ScalarOp, Value};
 use crate::operators::fixed;
 use crate::operators::fixed_point::{divide_by_power_of_two, exp_of_negative, multiply_high};
 use crate::operators::quantization::{Multiplier, integer_range, multiplier};
@@ -72,12 +72,12 @@ pub fn softmax(g: &mut Graph<'_>, input: Value, scale: f32, beta: f32, output: E
     let row = reciprocal(&mut terms, output)?;
     let row = g.map_many(&[sum], terms.finish_many(row.to_vec()))?;
 
-    let (lowest, highest) = integer_range(output).ok_or_else(error)?;
+    let range = integer_range(output).ok_or_else(error)?;
     let mut terms = Terms::new(&[I32, I32, U32, U32]);
     let quotient = quotient(&mut terms)?;
-    let lowest_term = terms.i32(lowest);
+    let lowest_term = terms.i32(range.low);
     let shifted = terms.add(quotient, lowest_term)?;
-    let clamped = terms.clamp_i32(shifted, (lowest, highest))?;
+    let clamped = terms.clamp_i32(shifted, range)?;
     let result = terms.convert(clamped, output);
     g.map(&[exponentials, row[0], row[1], row[2]], terms.finish(result))
 }
@@ -128,7 +128,7 @@ fn reciprocal(terms: &mut Terms, output: ElementType) -> Result<[Node; 3], Error
     let exponent = terms.sub(base, headroom)?;
     let vanishes = terms.compare(Comparison::Greater, exponent, most)?;
     let reciprocal = terms.select(vanishes, zero, reciprocal)?;
-    let exponent = terms.clamp_i32(exponent, (1, 31))?;
+    let exponent = terms.clamp_i32(exponent, Interval::new(1, 31))?;
     let below = terms.sub(exponent, one)?;
     let half = terms.op(ScalarOp::ShiftLeft, &[one, below])?;
     Ok([reciprocal, terms.convert(half, U32), terms.convert(exponent, U32)])
@@ -183,17 +183,17 @@ pub fn log_softmax(g: &mut Graph<'_>, input: Value, scale: f32) -> Result<Value,
     };
     let row = g.map_many(&[sums], terms.finish_many(vec![logarithm, least]))?;
 
-    let (lowest, highest) = integer_range(element).ok_or_else(error)?;
+    let range = integer_range(element).ok_or_else(error)?;
     let mut terms = Terms::new(&[element, element, I32, I32]);
     let (x, top, logarithm, least) = (terms.input_as(0, I32), terms.input_as(1, I32), terms.input(2), terms.input(3));
     let difference = terms.sub(x, top)?;
     let scaled = look_up(&mut terms, scaled)?;
     let result = terms.sub(scaled, logarithm)?;
     let result = fixed::divide(&mut terms, result, 31 - DIFFERENCE_BITS as i32 - RESULT_BITS)?;
-    let zero = terms.i32(highest);
+    let zero = terms.i32(range.high);
     let result = terms.add(result, zero)?;
-    let result = terms.clamp_i32(result, (lowest, highest))?;
-    let (fits, smallest) = (terms.compare(Comparison::Greater, difference, least)?, terms.i32(lowest));
+    let result = terms.clamp_i32(result, range)?;
+    let (fits, smallest) = (terms.compare(Comparison::Greater, difference, least)?, terms.i32(range.low));
     let result = terms.select(fits, result, smallest)?;
     let result = terms.convert(result, element);
     g.map(&[input, largest, row[0], row[1]], terms.finish(result))

@@ -22,7 +22,7 @@ fn near(found: &[f32], expected: &[f32], tolerance: f32) {
 fn rows_of_floats_add_up_to_one() {
     let input = Floats::varied(&[2, 5]);
     let expected: Vec<f32> = input.numbers.chunks(5).flat_map(|row| reference(row, 0.5)).collect();
-    for open in [&[][..], &[(0, 0)], &[(0, 1)]] {
+    for open in [&[][..], &[[0, 0]], &[[0, 1]]] {
         let found = run_with(&[&input], open, &|g, v| softmax(g, v[0], &[1], 0.5, ElementType::F32));
         near(&found.numbers, &expected, 1e-6);
     }
@@ -32,7 +32,7 @@ fn rows_of_floats_add_up_to_one() {
 fn logarithms_are_those_of_the_softmax() {
     let input = Floats::varied(&[2, 5]);
     let expected: Vec<f32> = input.numbers.chunks(5).flat_map(|row| reference(row, 1.0)).map(f32::ln).collect();
-    let found = run_with(&[&input], &[(0, 0)], &|g, v| log_softmax(g, v[0], &[1]));
+    let found = run_with(&[&input], &[[0, 0]], &|g, v| log_softmax(g, v[0], &[1]));
     near(&found.numbers, &expected, 1e-5);
 }
 

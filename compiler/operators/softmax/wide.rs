@@ -1,6 +1,6 @@
 //! SOFTMAX of 16-bit integers: exponentials and the reciprocal of their sum by interpolated tables.
 
-use crate::ir::{Constant, ElementType, Node, Reduction, ScalarOp, Value};
+use crate::ir::{Constant, ElementType, Interval, Node, Reduction, ScalarOp, Value};
 use crate::operators::quantization::multiplier;
 use crate::operators::tables::{interpolate, points};
 use crate::operators::terms::{Term, Terms};
@@ -30,7 +30,7 @@ pub fn softmax(g: &mut Graph<'_>, input: Value, scale: f32, beta: f32) -> Result
     let scaled = terms.requantize_by(difference, factor)?;
     let last = terms.i32(32767);
     let place = terms.add(scaled, last)?;
-    let place = terms.clamp_i32(place, (-32768, 32767))?;
+    let place = terms.clamp_i32(place, Interval::new(-32768, 32767))?;
     let power = interpolate(&mut terms, place, exponentials)?;
     let power = terms.convert(power, I32);
     let powers = g.map(&[input, largest], terms.finish(power))?;
@@ -56,7 +56,7 @@ fn reciprocal(terms: &mut Terms, table: Constant) -> Result<(Node, Node), Error>
     let shifted = terms.convert(shifted, I32);
     let centre = terms.i32((1 << 15) + (1 << 16));
     let place = terms.sub(shifted, centre)?;
-    let place = terms.clamp_i32(place, (-32768, 32767))?;
+    let place = terms.clamp_i32(place, Interval::new(-32768, 32767))?;
     let reciprocal = interpolate(terms, place, table)?;
     let shift = terms.sub(most, zeros)?;
     Ok((terms.convert(reciprocal, I32), shift))
@@ -72,6 +72,6 @@ fn quotient(terms: &mut Terms) -> Term {
     let sum = terms.add(product, half)?;
     let result = terms.op(ScalarOp::ShiftRight, &[sum, shift])?;
     let result = terms.convert(result, I32);
-    let result = terms.clamp_i32(result, (0, 32767))?;
+    let result = terms.clamp_i32(result, Interval::new(0, 32767))?;
     Ok(terms.convert(result, I16))
 }

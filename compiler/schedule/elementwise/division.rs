@@ -33,17 +33,17 @@ const EXACT: i128 = 1 << 24;
 /// `x` and `d`.
 pub(super) fn quotient(b: &mut KernelBuilder, way: Quotients, [x, d]: [Value; 2], [of_x, of_d]: [Range; 2]) -> Option<Value> {
     let single = b.ty(x).lanes == 1 && way == Quotients::Floats || b.ty(x).lane != Lane::I32;
-    if single || way == Quotients::Divided || of_d.0 <= 0 {
+    if single || way == Quotients::Divided || of_d.low <= 0 {
         return None;
     }
-    if of_d.0 == of_d.1 && of_d.0.count_ones() == 1 {
-        return Some(by_power_of_two(b, x, of_d.0.trailing_zeros() as u8));
+    if of_d.low == of_d.high && of_d.low.count_ones() == 1 {
+        return Some(by_power_of_two(b, x, of_d.low.trailing_zeros() as u8));
     }
     if way == Quotients::Products {
-        let known = of_d.0 == of_d.1 && of_x.1 < 1 << 31;
-        return known.then(|| by_product(b, x, of_d.0, of_x.0.abs().max(of_x.1))).flatten();
+        let known = of_d.low == of_d.high && of_x.high < 1 << 31;
+        return known.then(|| by_product(b, x, of_d.low, of_x.low.abs().max(of_x.high))).flatten();
     }
-    let largest = of_x.0.abs().max(of_x.1).max(of_d.1);
+    let largest = of_x.low.abs().max(of_x.high).max(of_d.high);
     (largest < EXACT).then(|| by_floats(b, x, d))
 }
 
@@ -121,7 +121,7 @@ mod tests {
             let wanted: Vec<i32> = x.iter().map(|x| x / divisor).collect();
             let least = if way == Quotients::Products { divisor } else { 1 };
             let most_divisor = if way == Quotients::Products { divisor } else { most };
-            let found = quotients(way, &x, &d, [(-i128::from(most), most.into()), (least.into(), most_divisor.into())]);
+            let found = quotients(way, &x, &d, [Range::new(-i128::from(most), most.into()), Range::new(least.into(), most_divisor.into())]);
             assert_eq!(found, Some(wanted), "by {divisor}, {way:?}");
         }
     }
@@ -135,7 +135,7 @@ mod tests {
                     [0, 1, divisor - 1, divisor, most / 2, last.max(1) - 1, last, most].map(|n| n.min(most)).into_iter().collect();
                 let x: Vec<i32> = x.iter().flat_map(|&n| [n, -n]).collect();
                 let wanted: Vec<i32> = x.iter().map(|x| x / divisor).collect();
-                let ranges = [(-i128::from(most), most.into()), (divisor.into(), divisor.into())];
+                let ranges = [Range::new(-i128::from(most), most.into()), Range::exactly(divisor.into())];
                 let found = quotients(Quotients::Products, &x, &vec![divisor; x.len()], ranges);
                 // If x may be any integer, some divisors have no multiplier of 32 bits: these are divided.
                 let is_divided = most == i32::MAX && found.is_none();
@@ -150,8 +150,8 @@ mod tests {
         for exponent in [0, 1, 3, 30] {
             let divisor = 1 << exponent;
             let wanted: Vec<i32> = x.iter().map(|x| x / divisor).collect();
-            let of_x = (i128::from(i32::MIN), i128::from(i32::MAX));
-            let ranges = [of_x, (divisor.into(), divisor.into())];
+            let of_x = Range::new(i128::from(i32::MIN), i128::from(i32::MAX));
+            let ranges = [of_x, Range::exactly(divisor.into())];
             for way in [Quotients::Floats, Quotients::Products] {
                 assert_eq!(quotients(way, &x, &[divisor; 12], ranges), Some(wanted.clone()), "by {divisor}");
             }
@@ -161,8 +161,8 @@ mod tests {
     #[test]
     fn large_numbers_and_divisors_that_may_be_zero_are_divided_as_integers() {
         let (x, d) = ([1 << 24; 4], [3; 4]);
-        assert_eq!(quotients(Quotients::Floats, &x, &d, [(0, EXACT), (1, 3)]), None);
-        assert_eq!(quotients(Quotients::Floats, &x, &d, [(0, 100), (0, 3)]), None);
-        assert_eq!(quotients(Quotients::Products, &x, &d, [(0, 100), (2, 3)]), None);
+        assert_eq!(quotients(Quotients::Floats, &x, &d, [Range::new(0, EXACT), Range::new(1, 3)]), None);
+        assert_eq!(quotients(Quotients::Floats, &x, &d, [Range::new(0, 100), Range::new(0, 3)]), None);
+        assert_eq!(quotients(Quotients::Products, &x, &d, [Range::new(0, 100), Range::new(2, 3)]), None);
     }
 }

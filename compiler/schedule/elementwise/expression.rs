@@ -147,7 +147,7 @@ impl Evaluator<'_> {
             ScalarOp::Constant(value) => call.constant(b, value)?,
             ScalarOp::Lut(table) => {
                 let (buffer, length) = (self.tables)(table);
-                let (low, high) = operand(0);
+                let Range { low, high } = operand(0);
                 let proven = low >= 0 && high < i128::from(length);
                 let raw = b.gather(buffer, arguments[0], 0, if proven { Bounds::Proven } else { Bounds::Clamp });
                 widen(b, raw, data.ty)

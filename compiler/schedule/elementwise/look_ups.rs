@@ -148,7 +148,7 @@ pub(super) fn stored(expression: &Expression, ranges: &[Range], result: Node) ->
 
 /// Skips clamps to exactly the range of the type.
 fn strip_clamps(expression: &Expression, mut node: Node, ty: ElementType) -> Node {
-    let (low, high) = type_range(ty);
+    let Range { low, high } = type_range(ty);
     loop {
         let data = &expression.nodes[node];
         let bound = match data.operands.get(1).map(|&n| expression.nodes[n].op) {

@@ -4,7 +4,7 @@ use super::access::{Access, Picked, Starts, access, fits};
 use super::epilogue::{epilogue_of, identity};
 use super::lanes::memory_lane;
 use super::look_ups::{AsStored, TABLE_ALIGNMENT, add_extremes, look_ups, only_stored};
-use super::ranges::ranges;
+use super::ranges::{Range, ranges};
 use super::requantize::Requantizer;
 use super::specialise::{Accumulator, Source, Specialised, specialise};
 use super::sums::SumRanges;
@@ -192,7 +192,7 @@ impl<'a> ElementWise<'a> {
     }
 
     /// Returns the range of a result, computed from the operands' ranges.
-    pub fn range(&self, result: usize) -> (i128, i128) {
+    pub fn range(&self, result: usize) -> Range {
         let expression = &self.special.expression;
         ranges(expression, &self.special.ranges)[expression.results[result].index()]
     }

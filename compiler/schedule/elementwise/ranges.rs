@@ -13,7 +13,7 @@ pub fn ranges(expression: &Expression, inputs: &[Option<(i64, i64)>]) -> Vec<Ran
         let raw = match data.op {
             _ if !data.ty.is_integer() => full,
             ScalarOp::Convert if expression.nodes[data.operands[0]].ty.is_float() => clamped(expression, data.operands[0]).unwrap_or(full),
-            ScalarOp::Input(i) => inputs.get(i as usize).copied().flatten().map_or(full, |(l, h)| (l.into(), h.into())),
+            ScalarOp::Input(i) => inputs.get(i as usize).copied().flatten().map_or(full, |(low, high)| Range::new(low.into(), high.into())),
             _ => {
                 let types: Vec<ElementType> = data.operands.iter().map(|&n| expression.nodes[n].ty).collect();
                 let known: Vec<Range> = data.operands.iter().map(|n| ranges[n.index()]).collect();
@@ -35,7 +35,7 @@ pub fn clamped(expression: &Expression, node: Node) -> Option<Range> {
         ScalarOp::Min(NanRule::First) => {
             let (below, high) = (&expression.nodes[data.operands[0]], number(data.operands[1])?);
             let low = if below.op == ScalarOp::Max(NanRule::First) { number(below.operands[0])? } else { return None };
-            let range = (low.floor() as i128, high.ceil() as i128);
+            let range = Range::new(low.floor() as i128, high.ceil() as i128);
             (low <= high && within(range, type_range(ElementType::I32))).then_some(range)
         }
         _ => None,
@@ -46,7 +46,7 @@ pub fn clamped(expression: &Expression, node: Node) -> Option<Range> {
 pub fn raw_range(op: ScalarOp, operands: &Operands<'_>) -> Option<Range> {
     match op {
         _ if !operands.ty.is_integer() => None,
-        ScalarOp::Constant(value) => Some((value.as_i64().into(), value.as_i64().into())),
+        ScalarOp::Constant(value) => Some(Range::exactly(value.as_i64().into())),
         _ => op.row().interval?.apply(operands),
     }
 }

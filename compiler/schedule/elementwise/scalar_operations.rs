@@ -125,7 +125,7 @@ impl Call<'_> {
             }
             S::SaturatingRoundingDoublingHighMul => {
                 let smallest = i128::from(i32::MIN);
-                let saturates = self.ranges.iter().all(|r| r.0 == smallest);
+                let saturates = self.ranges.iter().all(|r| r.low == smallest);
                 b.saturating_rounding_doubling_high_mul(a[0], a[1], saturates)
             }
             S::RoundingDivideByPowerOfTwo => b.rounding_divide_by_power_of_two(a[0], a[1]),
@@ -166,10 +166,10 @@ impl Call<'_> {
             _ if self.ty.is_unsigned_integer() => BinaryOp::ShiftRightUnsigned,
             _ => BinaryOp::ShiftRightSigned,
         };
-        if counts.0 == counts.1 && (0..bits).contains(&counts.0) {
-            return Ok(b.shift(binary, value, counts.0 as u8));
+        if counts.low == counts.high && (0..bits).contains(&counts.low) {
+            return Ok(b.shift(binary, value, counts.low as u8));
         }
-        if counts.0 >= 0 && counts.1 < bits {
+        if counts.low >= 0 && counts.high < bits {
             return Ok(b.binary(binary, value, count));
         }
         let ty = b.ty(count);
@@ -206,7 +206,7 @@ impl Call<'_> {
             };
             return Ok(if narrow && from != to { round_to(b, same, to) } else { same });
         }
-        let clamped = self.clamped.filter(|range| to.is_signed_integer() || range.0 >= 0);
+        let clamped = self.clamped.filter(|range| to.is_signed_integer() || range.low >= 0);
         if let (Some(range), Lane::F32, Lane::I32) = (clamped, from_lane, to_lane) {
             let integer = b.convert(ConvertOp::FloatToSignedInRange, value, Lane::I32);
             return Ok(if within(range, type_range(to)) || to.bits() == 32 { integer } else { clamp(b, integer, to) });
@@ -380,9 +380,9 @@ fn saturated(b: &mut KernelBuilder, value: Value, from: ElementType, to: Element
     let ty = b.ty(value);
     // Narrow integers of either sign are in signed lanes.
     if from.is_unsigned_integer() && from.bits() >= 32 {
-        let (_, high) = type_range(to);
+        let high = type_range(to).high;
         let bound = b.int(ty, high as i64);
-        return if high < type_range(from).1 { b.binary(BinaryOp::UnsignedMin, value, bound) } else { value };
+        return if high < type_range(from).high { b.binary(BinaryOp::UnsignedMin, value, bound) } else { value };
     }
     if to.bits() < ty.lane.bytes() * 8 {
         return clamp(b, value, to);
@@ -397,7 +397,7 @@ fn saturated(b: &mut KernelBuilder, value: Value, from: ElementType, to: Element
 /// Clamps signed lanes to the range of an integer type.
 fn clamp(b: &mut KernelBuilder, value: Value, to: ElementType) -> Value {
     let ty = b.ty(value);
-    let (low, high) = type_range(to);
+    let Range { low, high } = type_range(to);
     let (low, high) = (b.int(ty, low as i64), b.int(ty, high as i64));
     let above = b.binary(BinaryOp::SignedMax, value, low);
     b.binary(BinaryOp::SignedMin, above, high)

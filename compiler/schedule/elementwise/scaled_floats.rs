@@ -1,7 +1,7 @@
 //! Sums of integers that are scaled in binary32, rounded to even and clamped. XNNPACK's kernels requantize in this way. Portable programs do, too:
 //! they scale a sum to floats, add a bias, and scale again.
 
-use super::ranges::clamped;
+use super::ranges::{Range, clamped};
 use crate::ir::{ElementType, Expression, NanRule, Node, ScalarOp};
 
 /// `round_even(min(max(low, (float(sum) · factor + added) · outer), high))` as an integer. Each number is one for all channels or one for each.
@@ -28,7 +28,7 @@ impl ScaledFloats {
         };
         let &[rounded] = operands(node, ScalarOp::Convert, ElementType::I32)? else { return None };
         let &[below] = operands(rounded, ScalarOp::RoundEven, ElementType::F32)? else { return None };
-        let (low, high) = clamped(expression, below)?;
+        let Range { low, high } = clamped(expression, below)?;
         let &[above, _] = operands(below, ScalarOp::Min(NanRule::First), ElementType::F32)? else { return None };
         let &[_, product] = operands(above, ScalarOp::Max(NanRule::First), ElementType::F32)? else { return None };
         // Operations with a number on either side, and the number.

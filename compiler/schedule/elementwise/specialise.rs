@@ -332,7 +332,7 @@ impl<'a> Rewriter<'a> {
                 (ScalarOp::Max(_), Some(number)) => low = low.max(number - added),
                 (ScalarOp::Min(_), Some(number)) => high = high.min(number - added),
                 (ScalarOp::ConvertSaturating, _) if data.ty.is_integer() => {
-                    let (least, most) = type_range(data.ty);
+                    let Range { low: least, high: most } = type_range(data.ty);
                     (low, high) = (low.max(least as i64 - added), high.min(most as i64 - added));
                     break;
                 }
@@ -480,7 +480,7 @@ impl<'a> Rewriter<'a> {
     /// Returns the interval of each channel's sums. `sum` is an old node.
     fn intervals(&self, sum: Node, channels: usize) -> Vec<(i64, i64)> {
         let of_channels = self.accumulator_at(sum).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
-        let (low, high) = self.node_ranges[sum.index()];
+        let Range { low, high } = self.node_ranges[sum.index()];
         of_channels.map_or_else(|| vec![(low as i64, high as i64); channels], <[_]>::to_vec)
     }
 

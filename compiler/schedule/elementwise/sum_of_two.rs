@@ -217,7 +217,7 @@ impl Term {
             steps.push((op, number));
             node = operand;
         }
-        let (least, most) = ranges[node.index()];
+        let Range { low: least, high: most } = ranges[node.index()];
         let values = i32::try_from(least).ok()?..=i32::try_from(most).ok()?;
         if values.is_empty() || most - least >= MOST_VALUES as i128 {
             return None;

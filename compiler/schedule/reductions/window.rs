@@ -9,7 +9,7 @@ use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::image_sizes::{Numbers, Sizes};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
-use crate::schedule::elementwise::ranges::{type_range, within};
+use crate::schedule::elementwise::ranges::{Range, type_range, within};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Quantity;
@@ -321,8 +321,8 @@ impl Taps<'_> {
 /// Returns the interval of a window's integer sums, if it is known and the window sums.
 fn sums(reader: &ElementWise<'_>, reduction: ir::Reduction, size: &[i64]) -> Option<(i64, i64)> {
     let taps = size.iter().map(|&n| i128::from(n)).product::<i128>();
-    let (low, high) = reader.range(0);
-    let sum = |number: i128| number.checked_mul(taps).filter(|&sum| within((sum, sum), type_range(ElementType::I32)));
+    let Range { low, high } = reader.range(0);
+    let sum = |number: i128| number.checked_mul(taps).filter(|&sum| within(Range::exactly(sum), type_range(ElementType::I32)));
     let sums = (sum(low.min(0))? as i64, sum(high.max(0))? as i64);
     (reduction == ir::Reduction::Sum).then_some(sums)
 }

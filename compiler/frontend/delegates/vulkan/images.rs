@@ -3,7 +3,7 @@
 use super::scales::{INT8, Sums, affine, as_bytes, first, without_padding};
 use crate::frontend::executorch::fault::Fault;
 use crate::frontend::executorch::ops::{Call, Translate, convolution, pool};
-use crate::ir::{ElementType, Extent, NanRule, ScalarOp, Search, Value};
+use crate::ir::{ElementType, Extent, NanRule, ScalarOp, Search, Value, ZeroPoints};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::{Convolution, Numerics, Transposed, depthwise_filter};
 use crate::operators::graph::movement::inverse;
@@ -121,7 +121,7 @@ fn quantized_convolution(c: &mut Call<'_, '_, '_>, filter: Filter, activation: O
     let image = image(c, 9, 13)?;
     let filter = filter(c, &image, 3)?;
     let zero_point = c.int(2)?;
-    let sums = windowed(c, &image, filter, 9)?.sums(c.graph(), (zero_point, 0), I32)?;
+    let sums = windowed(c, &image, filter, 9)?.sums(c.graph(), ZeroPoints::of_left(zero_point), I32)?;
     finish_sums(c, sums, image.outputs, activation)
 }
 
@@ -132,7 +132,7 @@ fn convolution_of_integers(c: &mut Call<'_, '_, '_>) -> Outcome {
     let zero_point = c.int(2)?;
     let scale = affine(c.double(1)?, c.double(2)?);
     image.input = quantize::quantize(c.graph(), image.input, &scale, INT8, Rounding::Even, I8)?;
-    let sums = windowed(c, &image, filter, 7)?.sums(c.graph(), (zero_point, 0), I32)?;
+    let sums = windowed(c, &image, filter, 7)?.sums(c.graph(), ZeroPoints::of_left(zero_point), I32)?;
     let real = Sums { input: 1, weights: 5, bias: 6 }.real(c, sums, image.outputs)?;
     finish_image(c, real)
 }

@@ -3,7 +3,7 @@
 use super::scales::{First, Form, INT8, Sums, affine, as_bytes, first, nibbles, without_padding};
 use crate::frontend::executorch::fault::Fault;
 use crate::frontend::executorch::ops::{Call, Translate};
-use crate::ir::{ElementType, Extent, Value};
+use crate::ir::{ElementType, Extent, Value, ZeroPoints};
 use crate::operators::Error;
 use crate::operators::activation::Activation;
 use crate::operators::contraction::products::{as_rows, linear, meet};
@@ -165,7 +165,7 @@ fn sums(c: &mut Call<'_, '_, '_>, x: Value, [depth, units]: [u64; 2]) -> Result<
     let mut shape = c.extents(x);
     let rows = as_rows(c.graph(), x)?;
     meet(c.graph(), rows, weights)?;
-    let sums = c.graph().builder.matmul(rows, weights, (zero_point, 0), I32)?;
+    let sums = c.graph().builder.matmul(rows, weights, ZeroPoints::of_left(zero_point), I32)?;
     shape.pop();
     shape.push(Extent::Static(units));
     c.reshape_to(sums, &shape)

@@ -4,13 +4,13 @@
 
 use crate::frontend::executorch::fault::Fault;
 use crate::frontend::executorch::ops::Call;
-use crate::ir::{ElementType, Extent, Scalar, Value};
+use crate::ir::{ElementType, Extent, Interval, Scalar, Value};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use crate::operators::{Error, extents};
 use ElementType::{F32, I4, I8, U8};
 
 /// The integers of bytes.
-pub(super) const INT8: (i64, i64) = (-128, 127);
+pub(super) const INT8: Interval = Interval::new(-128, 127);
 
 /// One scale and zero point.
 pub(super) fn affine(scale: f64, zero_point: f64) -> Scale {

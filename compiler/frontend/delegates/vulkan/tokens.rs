@@ -6,7 +6,7 @@ use crate::frontend::executorch::memory::Definition;
 use crate::frontend::executorch::ops::{Call, Translate};
 use crate::frontend::executorch::program::{EValue, Form, Instruction};
 use crate::frontend::executorch::registers::Register;
-use crate::ir::{ElementType, Extent, Node, Scalar, ScalarOp, Value};
+use crate::ir::{ElementType, Extent, Interval, Node, Scalar, ScalarOp, Value};
 use crate::operators::attention::{Attention, attention};
 use crate::operators::embedding::{Scales, floats_of_rows, integers_of_bytes};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
@@ -242,11 +242,11 @@ fn blocks(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[Vec<Ex
 }
 
 /// The least and the greatest integer: two arguments, or the element type's range if they are None.
-fn bounds(c: &Call<'_, '_, '_>, [low, high]: [usize; 2], element: ElementType) -> Result<(i64, i64), Fault> {
-    let of_type = element.integer_range().and_then(|(low, high)| Some((i64::try_from(low).ok()?, i64::try_from(high).ok()?)));
+fn bounds(c: &Call<'_, '_, '_>, [low, high]: [usize; 2], element: ElementType) -> Result<Interval, Fault> {
+    let of_type = element.integer_range().and_then(|(low, high)| Some(Interval::new(i64::try_from(low).ok()?, i64::try_from(high).ok()?)));
     match (c.optional_int(low)?, c.optional_int(high)?, of_type) {
-        (Some(low), Some(high), _) => Ok((low, high)),
-        (low, high, Some(of_type)) => Ok((low.unwrap_or(of_type.0), high.unwrap_or(of_type.1))),
+        (Some(low), Some(high), _) => Ok(Interval::new(low, high)),
+        (low, high, Some(of_type)) => Ok(Interval::new(low.unwrap_or(of_type.low), high.unwrap_or(of_type.high))),
         _ => Err(Fault::unsupported("the range of integers is not known").expected("integers", element.to_string())),
     }
 }
@@ -271,7 +271,7 @@ fn quantized_with(c: &Call<'_, '_, '_>, scales: usize) -> ElementType {
 /// (input, how, block, dtype, low, high, eps, …, keepdim, scales, zero points). The scale and zero point of each block.
 fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (x, eps) = (c.tensor(0)?, c.optional_number(6)?);
-    let (low, high) = bounds(c, [4, 5], quantized_with(c, c.register(10)?))?;
+    let range = bounds(c, [4, 5], quantized_with(c, c.register(10)?))?;
     // `None` if zero is not in the middle; otherwise `true` if each side of it reaches its last integer.
     let to_ends = match c.text(1)?.as_deref() {
         Some("ASYMMETRIC") => None,
@@ -285,8 +285,8 @@ fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let axes: Vec<usize> = (0..split.len()).filter(|d| d % 2 == 1).collect();
     let least = eps.map_or(f64::from(f32::MIN_POSITIVE), |eps| eps.as_f64());
     let found = match to_ends {
-        None => quantize::spanning(c.graph(), x, &axes, (low, high), least)?,
-        Some(to_ends) => quantize::centred(c.graph(), x, &axes, (low, high), least, to_ends)?,
+        None => quantize::spanning(c.graph(), x, &axes, range, least)?,
+        Some(to_ends) => quantize::centred(c.graph(), x, &axes, range, least, to_ends)?,
     };
     for (index, value) in [10, 11].into_iter().zip(found) {
         let rank = c.out_form(index)?.shape.len();
@@ -319,10 +319,10 @@ fn of_blocks(c: &mut Call<'_, '_, '_>, ones: &[Extent]) -> Result<Scale, Fault> 
 fn quantize_blocks(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let (shape, out) = (c.extents(x), c.out_form(c.out())?.element);
-    let (low, high) = bounds(c, [5, 6], out)?;
+    let range = bounds(c, [5, 6], out)?;
     let [split, ones] = blocks(c, x, 1)?;
     let (x, scale) = (c.reshape_to(x, &split)?, of_blocks(c, &ones)?);
-    let y = quantize::quantize(c.graph(), x, &scale, (low, high), Rounding::Even, out)?;
+    let y = quantize::quantize(c.graph(), x, &scale, range, Rounding::Even, out)?;
     let y = c.reshape_to(y, &shape)?;
     c.finish(y)
 }

@@ -3,7 +3,8 @@
 //! XNNPACK writes the sums of a contraction on the scale of the clamp after it, if nothing else reads the sums. They are then rounded once, and not
 //! limited to the range of the scale between the two.
 
-use super::subgraph::{Function, Node, Quantization, Subgraph, Work};
+use super::subgraph::{Function, Node, Quantization, Subgraph, UNBOUNDED, Work};
+use crate::ir::Interval;
 
 /// Merges clamps with another scale into the contractions before them. With the same scale this makes no difference.
 pub(super) fn fold(subgraph: &mut Subgraph) {
@@ -51,10 +52,10 @@ fn is_rescaled(subgraph: &Subgraph, from: usize, to: usize) -> bool {
 }
 
 /// The bounds of two clamps together; `None` if no number is within both.
-fn both(first: Option<(f32, f32)>, second: Option<(f32, f32)>) -> Option<(f32, f32)> {
-    let [first, second] = [first, second].map(|clamp| clamp.unwrap_or((f32::NEG_INFINITY, f32::INFINITY)));
-    let (low, high) = (first.0.max(second.0), first.1.min(second.1));
-    (low <= high).then_some((low, high))
+fn both(first: Option<Interval<f32>>, second: Option<Interval<f32>>) -> Option<Interval<f32>> {
+    let [first, second] = [first, second].map(|clamp| clamp.unwrap_or(UNBOUNDED));
+    let (low, high) = (first.low.max(second.low), first.high.min(second.high));
+    (low <= high).then_some(Interval { low, high })
 }
 
 #[cfg(test)]
@@ -75,21 +76,21 @@ mod tests {
         let product = Work::Product { input: 0, filter: 1, bias: None, turned: false };
         let clamp = Work::Unary { function: Function::Clamp, input: 2 };
         let nodes = vec![
-            Node { name: "product", work: product, clamp: Some((-3.0, 4.0)), output: 2 },
-            Node { name: "clamp", work: clamp, clamp: Some((0.0, 6.0)), output: 3 },
+            Node { name: "product", work: product, clamp: Some(Interval::new(-3.0, 4.0)), output: 2 },
+            Node { name: "clamp", work: clamp, clamp: Some(Interval::new(0.0, 6.0)), output: 3 },
         ];
         let tensors = [1.0, 1.0, 1.0, scale].map(tensor).to_vec();
         Subgraph { tensors, nodes, inputs: vec![], outputs: vec![External { argument: 0, tensor: 3 }], constants: vec![] }
     }
 
-    fn folded(mut subgraph: Subgraph) -> Vec<(usize, Option<(f32, f32)>)> {
+    fn folded(mut subgraph: Subgraph) -> Vec<(usize, Option<Interval<f32>>)> {
         fold(&mut subgraph);
         subgraph.nodes.iter().map(|node| (node.output, node.clamp)).collect()
     }
 
     #[test]
     fn a_clamp_of_another_scale_is_the_products() {
-        assert_eq!(folded(product_and_clamp(0.5)), [(3, Some((0.0, 4.0)))]);
+        assert_eq!(folded(product_and_clamp(0.5)), [(3, Some(Interval::new(0.0, 4.0)))]);
     }
 
     #[test]
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     fn bounds_that_leave_nothing_stay() {
         let mut subgraph = product_and_clamp(0.5);
-        subgraph.nodes[1].clamp = Some((5.0, 6.0));
+        subgraph.nodes[1].clamp = Some(Interval::new(5.0, 6.0));
         assert_eq!(folded(subgraph).len(), 2);
     }
 }

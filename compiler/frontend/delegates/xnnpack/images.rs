@@ -41,7 +41,7 @@ impl Run<'_, '_> {
                 let mut value = pooling::average(self.graph(), image, &windows(window), &means)?;
                 if self.affine(node.output).is_none() {
                     // The kernel clamps by x86's maximum, which of a NaN and a bound gives the bound.
-                    let low = node.clamp.map_or(f32::NEG_INFINITY, |(low, _)| low);
+                    let low = node.clamp.map_or(f32::NEG_INFINITY, |clamp| clamp.low);
                     value = self.graph().compute::<Error>(&[value], |terms, x| {
                         let low = terms.f32(low);
                         Ok(terms.max(low, x[0])?)

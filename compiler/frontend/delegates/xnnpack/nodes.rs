@@ -3,6 +3,7 @@
 use super::subgraph::{Combination, ConvolutionKind, Function, Node, Pooling, Window, Work};
 use super::tensors::{Tensors, invalid};
 use crate::diagnostic::{Diagnostic, codes};
+use crate::ir::Interval;
 use crate::schema::xnnpack as schema;
 use schema::XNode;
 
@@ -24,8 +25,8 @@ pub(super) fn name(node: &XNode<'_>) -> &'static str {
 /// # Errors
 /// An unknown node, or one that names a tensor that does not exist.
 pub(super) fn read(tensors: &Tensors, node: &XNode<'_>) -> Result<Node, Diagnostic> {
-    let clamp = node.output_min_max().map(|clamp| (clamp.output_min(), clamp.output_max()));
-    if clamp.is_some_and(|(low, high)| low.is_nan() || high.is_nan() || low > high) {
+    let clamp = node.output_min_max().map(|clamp| Interval::new(clamp.output_min(), clamp.output_max()));
+    if clamp.is_some_and(|Interval { low, high }| low.is_nan() || high.is_nan() || low > high) {
         return Err(invalid("the bounds of a result are out of order"));
     }
     for reading in [elementwise, sums, images, movement] {

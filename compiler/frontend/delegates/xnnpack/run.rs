@@ -1,10 +1,10 @@
 //! Running a graph at compile time: its nodes become values of the function that calls the delegate.
 
-use super::subgraph::{Datatype, Node, Quantization, Subgraph, Tensor, Work};
+use super::subgraph::{Datatype, Node, Quantization, Subgraph, Tensor, UNBOUNDED, Work};
 use crate::frontend::delegates::caller::Caller;
 use crate::frontend::delegates::graph::register;
 use crate::frontend::executorch::fault::Fault;
-use crate::ir::{ElementType, Extent, Scalar, Source, SourceData, Value};
+use crate::ir::{ElementType, Extent, Interval, Scalar, Source, SourceData, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::IntegerOutput;
 use crate::operators::contraction::rows::Rows;
@@ -186,7 +186,7 @@ impl<'m> Run<'_, 'm> {
         let value = match affine {
             Some(affine) => quantized(self.graph(), value, affine, element, bounds(node, element, affine)?)?,
             None => {
-                let (low, high) = node.clamp.unwrap_or(UNBOUNDED);
+                let Interval { low, high } = node.clamp.unwrap_or(UNBOUNDED);
                 self.graph().compute::<Error>(&[value], |terms, x| {
                     let x = Activation::between(low, high).clamp_float(terms, x[0])?;
                     Ok(terms.convert(x, element))
@@ -223,7 +223,7 @@ impl<'m> Run<'_, 'm> {
         let (element, found) = (self.element(to)?, self.graph().element(value));
         Ok(match (self.affine(from), self.affine(to)) {
             (from, to) if from == to && found == element => value,
-            (Some(from), Some(to)) => quantize::rescale(self.graph(), value, (from, to), element)?,
+            (Some(from), Some(to)) => quantize::rescale(self.graph(), value, from, to, element)?,
             (Some(from), None) => quantize::dequantize(self.graph(), value, &scale(from), Rounding::Even, element)?,
             (None, Some(to)) => {
                 let range = integer_range(element).ok_or(Error::NotQuantized { element })?;
@@ -276,35 +276,32 @@ fn scale(affine: Affine) -> Scale {
     Scale { scale: Parameter::Number(f64::from(affine.scale)), zero_point: Parameter::Number(f64::from(affine.zero_point)) }
 }
 
-/// No clamp.
-const UNBOUNDED: (f32, f32) = (f32::NEG_INFINITY, f32::INFINITY);
-
 /// The range of integers of a node's result: its clamp on the scale.
-fn bounds(node: &Node, element: ElementType, affine: Affine) -> Result<(i32, i32), Fault> {
-    let (low, high) = node.clamp.unwrap_or(UNBOUNDED);
-    Ok((on_scale(low, affine, element)?, on_scale(high, affine, element)?))
+fn bounds(node: &Node, element: ElementType, affine: Affine) -> Result<Interval<i32>, Fault> {
+    let Interval { low, high } = node.clamp.unwrap_or(UNBOUNDED);
+    Ok(Interval::new(on_scale(low, affine, element)?, on_scale(high, affine, element)?))
 }
 
 /// A number on a quantized scale: halves to even, within the type's range.
 pub(super) fn on_scale(real: f32, affine: Affine, element: ElementType) -> Result<i32, Fault> {
-    let (lowest, highest) = integer_range(element).ok_or(Error::NotQuantized { element })?;
+    let range = integer_range(element).ok_or(Error::NotQuantized { element })?;
     let steps = libm::rintf(real / affine.scale).clamp(-1e6, 1e6) as i32;
-    Ok((steps + affine.zero_point).clamp(lowest, highest))
+    Ok((steps + affine.zero_point).clamp(range.low, range.high))
 }
 
 /// Floats as integers of a scale, between two of them.
-fn quantized(g: &mut Graph<'_>, value: Value, affine: Affine, element: ElementType, bounds: (i32, i32)) -> Result<Value, Error> {
-    quantize::quantize(g, value, &scale(affine), (bounds.0.into(), bounds.1.into()), Rounding::Even, element)
+fn quantized(g: &mut Graph<'_>, value: Value, affine: Affine, element: ElementType, bounds: Interval<i32>) -> Result<Value, Error> {
+    quantize::quantize(g, value, &scale(affine), Interval::new(bounds.low.into(), bounds.high.into()), Rounding::Even, element)
 }
 
 /// Clamps integers to bounds, unless these are the type's ends.
-fn clamped(g: &mut Graph<'_>, value: Value, bounds: (i32, i32)) -> Result<Value, Error> {
+fn clamped(g: &mut Graph<'_>, value: Value, bounds: Interval<i32>) -> Result<Value, Error> {
     let element = g.element(value);
     if Some(bounds) == integer_range(element) {
         return Ok(value);
     }
     g.compute(&[value], |terms, x| {
-        let [low, high] = [bounds.0, bounds.1].map(|n| terms.constant(Scalar::int(element, i64::from(n))));
+        let [low, high] = [bounds.low, bounds.high].map(|n| terms.constant(Scalar::int(element, i64::from(n))));
         let x = terms.max(x[0], low)?;
         Ok::<_, Error>(terms.min(x, high)?)
     })

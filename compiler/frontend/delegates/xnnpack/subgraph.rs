@@ -1,7 +1,7 @@
 //! An XNNPACK graph as plain data: tensors, and nodes in the order in which they run. Every id names a tensor, every list is as long as it must be.
 
 use crate::frontend::delegates::container::Source;
-use crate::ir::ElementType;
+use crate::ir::{ElementType, Interval};
 use crate::operators::quantization::Affine;
 use std::fmt;
 
@@ -113,6 +113,9 @@ pub struct Tensor {
     pub constant: Option<usize>,
 }
 
+/// No clamp.
+pub const UNBOUNDED: Interval<f32> = Interval::new(f32::NEG_INFINITY, f32::INFINITY);
+
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -121,7 +124,7 @@ pub struct Node {
     /// Its function.
     pub work: Work,
     /// The bounds to which its result is clamped.
-    pub clamp: Option<(f32, f32)>,
+    pub clamp: Option<Interval<f32>>,
     /// The result.
     pub output: usize,
 }

@@ -3,7 +3,7 @@
 use super::run::{Datum, Run};
 use super::subgraph::{ConvolutionKind, Node, Quantization, Window, Work};
 use crate::frontend::executorch::fault::Fault;
-use crate::ir::{ElementType, Extent, Value};
+use crate::ir::{ElementType, Extent, Value, ZeroPoints};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::dynamic_range::{Order, image_products, row_products, transposed_products};
 use crate::operators::contraction::products::{as_rows, linear, matmul, swapped};
@@ -36,7 +36,7 @@ impl Run<'_, '_> {
         let filter_zero_point = self.affine(filter).map_or(0, |affine| i64::from(affine.zero_point));
         let scales = self.scales(self.info(filter))?;
         Ok(Numerics::Integer {
-            zero_points: (i64::from(from.zero_point), filter_zero_point),
+            zero_points: ZeroPoints { left: from.zero_point.into(), right: filter_zero_point },
             accumulator: I32,
             scaling: Scaling::binary32(from.scale, &scales, to.scale)?,
             output,

@@ -2,8 +2,8 @@
 
 use super::subgraph::{Datatype, Quantization, Scales, Tensor};
 use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::ElementType;
 use crate::ir::operators::MAX_RANK;
+use crate::ir::{ElementType, Interval};
 use crate::operators::quantization::{Affine, integer_range};
 use crate::schema::xnnpack as schema;
 use std::collections::HashMap;
@@ -153,7 +153,7 @@ impl Tensors {
 /// Checks that a zero point is an integer of its type.
 fn check_zero_point(datatype: Datatype, quantization: &Quantization) -> Result<(), Diagnostic> {
     let (Datatype::Element(element), Quantization::Tensor(affine)) = (datatype, quantization) else { return Ok(()) };
-    let Some((low, high)) = integer_range(element) else { return Ok(()) };
+    let Some(Interval { low, high }) = integer_range(element) else { return Ok(()) };
     if (low..=high).contains(&affine.zero_point) {
         return Ok(());
     }

@@ -4,6 +4,7 @@ use super::read;
 use super::subgraph::{Combination, External, Subgraph, Work};
 use crate::diagnostic::Diagnostic;
 use crate::frontend::delegates::container::Source;
+use crate::ir::Interval;
 use crate::schema::xnnpack::{
     Binary, BinaryArgs, Buffer, BufferArgs, OutputMinMax, OutputMinMaxArgs, XNNDatatype, XNNGraph, XNNGraphArgs, XNNTensorValue,
     XNNTensorValueArgs, XNode, XNodeArgs, XNodeUnion, XValue, XValueArgs, XValueUnion,
@@ -82,7 +83,7 @@ fn old_and_new_containers_hold_the_same_graph() {
         );
         let [node] = &graph.nodes[..] else { panic!("one node") };
         assert!(matches!(node.work, Work::Binary { combination: Combination::Add, inputs: [0, 1] }), "{node:?}");
-        assert_eq!((node.clamp, node.output), (Some((0.0, 6.0)), 2));
+        assert_eq!((node.clamp, node.output), (Some(Interval::new(0.0, 6.0)), 2));
         let Source::Bytes(data) = &graph.constants[graph.tensors[1].constant.expect("a constant")] else { panic!("bytes") };
         assert_eq!(data.bytes(), [0u8, 0, 128, 63].repeat(4));
     }

@@ -2,7 +2,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
-use crate::ir::ElementType;
+use crate::ir::{ElementType, Interval};
 use crate::operators::embedding::{Scales, floats_of_rows, integers_of_bytes};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
 use crate::operators::quantize_rows;
@@ -47,7 +47,7 @@ fn embedding(c: &mut Call<'_, '_, '_>, bits: u32) -> Outcome {
 fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
     let x = c.cast(x, F32)?;
-    let found = quantize_rows::spanning_rows(c.graph(), x, (-128, 127))?;
+    let found = quantize_rows::spanning_rows(c.graph(), x, Interval::new(-128, 127))?;
     for (index, value) in [2, 3].into_iter().zip(found) {
         c.define(index, value)?;
     }
@@ -61,7 +61,7 @@ fn of_rows(c: &mut Call<'_, '_, '_>) -> Result<Scale, Fault> {
 
 /// (input, scales, zero points, low, high, dtype).
 fn quantize_tokens(c: &mut Call<'_, '_, '_>) -> Outcome {
-    let (x, scale, bounds) = (c.tensor(0)?, of_rows(c)?, (c.int(3)?, c.int(4)?));
+    let (x, scale, bounds) = (c.tensor(0)?, of_rows(c)?, Interval::new(c.int(3)?, c.int(4)?));
     let out = c.out_form(c.out())?.element;
     let y = quantize::quantize(c.graph(), x, &scale, bounds, Rounding::Even, out)?;
     c.finish(y)

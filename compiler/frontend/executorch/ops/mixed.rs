@@ -2,7 +2,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
-use crate::ir::{ElementType, Value};
+use crate::ir::{ElementType, Interval, Value};
 use crate::operators::activation::Activation;
 use crate::operators::contraction::Numerics;
 use crate::operators::contraction::products::{self, swapped};
@@ -26,7 +26,7 @@ fn sum(c: &mut Call<'_, '_, '_>) -> Outcome {
         sides.push(quantize::dequantize(c.graph(), x, &scale, Rounding::Even, F32)?);
     }
     let sum = c.map(&sides, |b, n| Ok(b.op(crate::ir::ScalarOp::Add, n)?))?;
-    let (scale, bounds) = (numbers(c, 10)?, (c.int(12)?, c.int(13)?));
+    let (scale, bounds) = (numbers(c, 10)?, Interval::new(c.int(12)?, c.int(13)?));
     let out = c.out_form(c.out())?.element;
     let y = quantize::quantize(c.graph(), sum, &scale, bounds, Rounding::Even, out)?;
     c.finish(y)

@@ -2,7 +2,7 @@
 
 use super::super::fault::Fault;
 use super::call::{Call, Translate};
-use crate::ir::{ElementType, Value};
+use crate::ir::{ElementType, Interval, Value};
 use crate::operators::norms::over_dimension;
 use crate::operators::promotion::{Number, Operand};
 use crate::operators::quantize::{self, Parameter, Rounding, Scale};
@@ -53,7 +53,7 @@ fn scale(c: &mut Call<'_, '_, '_>, x: Value, axis: Option<usize>) -> Result<Scal
 pub(super) fn quantize(c: &mut Call<'_, '_, '_>, axis: Option<usize>, range: usize) -> Outcome {
     let x = c.tensor(0)?;
     let scale = scale(c, x, axis)?;
-    let bounds = (c.int(range)?, c.int(range + 1)?);
+    let bounds = Interval::new(c.int(range)?, c.int(range + 1)?);
     let out = c.out_form(c.out())?.element;
     let y = quantize::quantize(c.graph(), x, &scale, bounds, Rounding::Even, out)?;
     c.finish(y)
@@ -71,7 +71,7 @@ pub(super) fn dequantize(c: &mut Call<'_, '_, '_>, axis: Option<usize>) -> Outco
 /// (input, low, high, eps, dtype, scale, zero point).
 fn choose_parameters(c: &mut Call<'_, '_, '_>) -> Outcome {
     let x = c.tensor(0)?;
-    let (bounds, eps) = ((c.int(1)?, c.int(2)?), c.double(3)?);
+    let (bounds, eps) = (Interval::new(c.int(1)?, c.int(2)?), c.double(3)?);
     let x = c.cast(x, ElementType::F32)?;
     let axes: Vec<usize> = (0..c.rank(x)).collect();
     let found = quantize::spanning(c.graph(), x, &axes, bounds, eps)?;

@@ -33,11 +33,11 @@ pub fn team(kernel: &Kernel, places: &Places) -> Option<Kernel> {
         return None;
     }
     let steps = Plan::new(kernel, grid, places)?.steps()?;
-    let cut = || steps.iter().filter_map(|step| if let Step::Cut { rounds, sums, .. } = step { Some((*rounds, sums)) } else { None });
-    let rounds = cut().map(|(rounds, _)| rounds).max().filter(|&rounds| rounds >= LEAST_ROUNDS)?;
+    let cut = || steps.iter().filter_map(|step| if let Step::Cut(cut) = step { Some(cut) } else { None });
+    let rounds = cut().map(|cut| cut.rounds).max().filter(|&rounds| rounds >= LEAST_ROUNDS)?;
     // The memory holds the sums of all lanes and half as many again; see `Writer::tree`.
     let bytes = |sums: &Vec<Sum>| sums.iter().map(|sum| 4 * u64::from(sum.ty.lanes)).sum::<u64>();
-    let lane_bytes = cut().map(|(_, sums)| bytes(sums)).max().unwrap_or(0);
+    let lane_bytes = cut().map(|cut| bytes(&cut.sums)).max().unwrap_or(0);
     let mut lanes = 1u64 << (rounds as u64).min(*LANES.end()).ilog2();
     while lane_bytes * (lanes + lanes / 2) > SHARED_BYTES {
         lanes /= 2;
@@ -64,10 +64,18 @@ enum Step {
     All,
     /// Only the first lane runs it.
     First,
-    /// A loop from `first` with a number of rounds. Each round runs on one lane.
-    Cut { rounds: i64, first: i64, sums: Vec<Sum> },
+    /// A loop. Each round runs on one lane.
+    Cut(Cut),
     /// A step with a barrier before it.
     Wait(Box<Step>),
+}
+
+/// A loop whose rounds lanes share.
+struct Cut {
+    rounds: i64,
+    /// The counter in the first round.
+    first: i64,
+    sums: Vec<Sum>,
 }
 
 /// Finds statements that lanes can share.
@@ -131,7 +139,7 @@ impl<'k> Plan<'k> {
         let inside = self.accesses(statement)?;
         let apart = !inside.iter().any(|a| inside.iter().any(|b| self.meet(a, b, Some(counter))));
         let first = counted.first.as_number()?;
-        apart.then_some(Step::Cut { rounds: counted.rounds, first, sums })
+        apart.then_some(Step::Cut(Cut { rounds: counted.rounds, first, sums }))
     }
 }
 
@@ -243,7 +251,7 @@ impl<'k> Writer<'k> {
                 let one = self.number(1, out);
                 self.only_below(one, vec![statement.clone()], out);
             }
-            Step::Cut { rounds, first, sums } => self.cut(statement, (*rounds, *first), sums, out),
+            Step::Cut(cut) => self.cut(statement, cut, out),
             Step::Wait(step) => {
                 barrier(out);
                 self.step(statement, step, out);
@@ -260,7 +268,8 @@ impl<'k> Writer<'k> {
     }
 
     /// Deals out a loop's rounds: with n lanes, each lane runs every n-th round.
-    fn cut(&mut self, statement: &Statement, (rounds, first): (i64, i64), sums: &[Sum], out: &mut Vec<Statement>) {
+    fn cut(&mut self, statement: &Statement, cut: &Cut, out: &mut Vec<Statement>) {
+        let &Cut { rounds, first, ref sums } = cut;
         let Inst::For { step, carried, body, .. } = &statement.inst else { return };
         let end = self.number(rounds, out);
         let initial: Vec<Value> = sums.iter().map(|sum| self.push(sum.ty, Inst::Constant { bits: sum.neutral }, out)).collect();

@@ -93,10 +93,12 @@ fn saturating_conversions_give_the_nearest_integer() {
     use ElementType::{I8, I16, I32, I64, U8, U16, U32, U64};
     let types = [I8, I16, I32, I64, U8, U16, U32, U64];
     for (from, to) in types.into_iter().flat_map(|from| types.map(|to| (from, to))) {
-        let (low, high) = type_range(from);
-        for number in [low, -1, 0, 1, 100, 40_000, 3_000_000_000, high].into_iter().filter(|&n| within((n, n), (low, high))) {
-            let (least, most) = type_range(to);
-            let wanted = number.clamp(least, most);
+        let range = type_range(from);
+        for number in
+            [range.low, -1, 0, 1, 100, 40_000, 3_000_000_000, range.high].into_iter().filter(|&n| within(Range::exactly(n), range))
+        {
+            let wanted = type_range(to);
+            let wanted = number.clamp(wanted.low, wanted.high);
             let lane = if to.bits() == 64 { wanted as i64 } else { i64::from(wanted as i32) };
             let given = if from.bits() == 64 { number as i64 } else { i64::from(number as i32) };
             assert_eq!(saturated_number(from, to, given), lane, "{number} of {from} as {to}");

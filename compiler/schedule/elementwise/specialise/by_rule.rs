@@ -23,7 +23,7 @@ impl Rewriter<'_> {
             return None;
         }
         let range = self.node_ranges[old[0].index()];
-        let magnitude = range.0.unsigned_abs().max(range.1.unsigned_abs()) as i128;
+        let magnitude = range.low.unsigned_abs().max(range.high.unsigned_abs()) as i128;
         let all = |f: &dyn Fn(usize) -> i64| -> Vec<i64> { (0..channels).map(f).collect() };
         let left = all(&|c| at(&shifts, c).max(0));
         let right = all(&|c| (-at(&shifts, c)).max(0));

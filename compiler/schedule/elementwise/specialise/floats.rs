@@ -2,7 +2,7 @@
 
 use super::{Clamp, Rewriter};
 use crate::ir::{ElementType, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
-use crate::schedule::elementwise::ranges::{type_range, within};
+use crate::schedule::elementwise::ranges::{Range, type_range, within};
 use crate::schedule::elementwise::requantize::{ROOM, Requantizer, Rule, Scale, Solution};
 use crate::schedule::elementwise::scaled_floats::ScaledFloats;
 use cranelift_entity::EntityRef;
@@ -72,7 +72,9 @@ impl Rewriter<'_> {
         let Some((operand, clamp)) = known.filter(|_| !self.clamps.contains_key(&node)) else { return false };
         let Clamp { node: root, low, high } = clamp;
         let found = match (data.op, self.number_beside(node, operand)) {
-            (ScalarOp::Convert, _) if data.ty.is_integer() => within((low.into(), high.into()), type_range(data.ty)).then_some(clamp),
+            (ScalarOp::Convert, _) if data.ty.is_integer() => {
+                within(Range::new(low.into(), high.into()), type_range(data.ty)).then_some(clamp)
+            }
             (ScalarOp::Add, Some(number)) if data.ty == ElementType::I32 && number.abs() < ROOM => {
                 let number_node = self.builder.constant(Scalar::i32(number as i32));
                 Some(Clamp { node: self.op(ScalarOp::Add, &[root, number_node]), low: low + number, high: high + number })

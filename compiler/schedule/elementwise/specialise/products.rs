@@ -74,6 +74,6 @@ impl Rewriter<'_> {
 }
 
 /// Returns the greatest magnitude in an interval.
-fn magnitude((low, high): Range) -> i128 {
+fn magnitude(Range { low, high }: Range) -> i128 {
     low.abs().max(high.abs())
 }

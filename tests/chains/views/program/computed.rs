@@ -4,7 +4,9 @@ use super::Program;
 use crate::chains::narrowed;
 use crate::chains::views::numbers;
 use modelc::ir::operators::Scan;
-use modelc::ir::{ElementType, ExpressionBuilder, Extent, NanRule, Reduction, Scalar, ScalarOp, Search, TensorType, Value, WindowGeometry};
+use modelc::ir::{
+    ElementType, ExpressionBuilder, Extent, NanRule, Reduction, Scalar, ScalarOp, Search, TensorType, Value, WindowGeometry, ZeroPoints,
+};
 
 impl Program<'_> {
     /// Combines each element with the index of the greatest element.
@@ -82,7 +84,7 @@ impl Program<'_> {
         } else {
             self.literal(&[inner, inner])
         };
-        match self.builder.matmul(left, right, (0, 0), accumulator) {
+        match self.builder.matmul(left, right, ZeroPoints::NONE, accumulator) {
             Ok(sums) => self.brought_back(sums),
             Err(_) => self.map(&[value]),
         }
@@ -103,7 +105,7 @@ impl Program<'_> {
         let size = self.one_of(&[1, 3]);
         let filter = self.literal(&[channels, size, size, depth]);
         let geometry = around(size as i64 / 2, self.positions_of(image));
-        match self.builder.conv(image, filter, geometry, groups, (0, 0), accumulator) {
+        match self.builder.conv(image, filter, geometry, groups, ZeroPoints::NONE, accumulator) {
             Ok(sums) => self.brought_back(sums),
             Err(_) => self.map(&[value]),
         }

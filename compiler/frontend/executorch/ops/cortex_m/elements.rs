@@ -3,7 +3,7 @@
 use super::numbers::{any_byte, bytes, expect, multiplier, output, small};
 use crate::frontend::executorch::fault::Fault;
 use crate::frontend::executorch::ops::call::Call;
-use crate::ir::{Comparison, ElementType, Node, Scalar, ScalarOp, Value};
+use crate::ir::{Comparison, ElementType, Interval, Node, Scalar, ScalarOp, Value};
 use crate::operators::contraction::IntegerOutput;
 use crate::operators::quantization::Multiplier;
 use crate::operators::quantize::nearest_step;
@@ -75,7 +75,7 @@ pub(super) fn div(c: &mut Call<'_, '_, '_>) -> Outcome {
     expect(c, operands[0], 0, element)?;
     expect(c, operands[1], 2, element)?;
     let (zero_points, scale) = ([small(c, 1)?, small(c, 3)?], c.double(5)? as f32);
-    let bounds = if element == I16 { (i16::MIN.into(), i16::MAX.into()) } else { (-128, 127) };
+    let bounds = if element == I16 { Interval::new(i16::MIN.into(), i16::MAX.into()) } else { Interval::new(-128, 127) };
     let output = IntegerOutput { element, bounds, ..any_byte(small(c, 4)?)? };
     let y = c.graph().compute::<Fault>(&operands, |terms, x| {
         let (first, second) = (centred(terms, x[0], zero_points[0])?, centred(terms, x[1], zero_points[1])?);

@@ -2,7 +2,7 @@
 
 use crate::frontend::executorch::fault::Fault;
 use crate::frontend::executorch::ops::call::Call;
-use crate::ir::{ElementType, Value};
+use crate::ir::{ElementType, Interval, Value};
 use crate::operators::contraction::IntegerOutput;
 use crate::operators::quantization::Multiplier;
 
@@ -76,7 +76,7 @@ pub(super) fn output(c: &Call<'_, '_, '_>, [zero_point, low, high]: [usize; 3]) 
     if !(-128..=127).contains(&least) || !(least..=127).contains(&most) {
         return Err(Fault::invalid("the bounds of the result are out of range").expected("-128 to 127", format!("{least} to {most}")));
     }
-    Ok(IntegerOutput { bounds: (least, most), ..any_byte(small(c, zero_point)?)? })
+    Ok(IntegerOutput { bounds: Interval::new(least, most), ..any_byte(small(c, zero_point)?)? })
 }
 
 /// A result of bytes with a zero point.
@@ -84,5 +84,5 @@ pub(super) fn any_byte(zero_point: i32) -> Result<IntegerOutput, Fault> {
     if zero_point.unsigned_abs() > 1 << 20 {
         return Err(Fault::invalid("the zero point of the result is out of range").expected("a byte", zero_point.to_string()));
     }
-    Ok(IntegerOutput { element: ElementType::I8, zero_point, bounds: (-128, 127) })
+    Ok(IntegerOutput { element: ElementType::I8, zero_point, bounds: Interval::new(-128, 127) })
 }

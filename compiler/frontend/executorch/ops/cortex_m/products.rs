@@ -5,7 +5,7 @@ use crate::frontend::executorch::fault::Fault;
 use crate::frontend::executorch::ops::call::Call;
 use crate::frontend::executorch::ops::convolution::channels_last;
 use crate::frontend::executorch::ops::convolution::{Geometry, geometry_of, transposed_extents, windows};
-use crate::ir::{ElementType, Value};
+use crate::ir::{ElementType, Value, ZeroPoints};
 use crate::operators::contraction::products::{linear as rows_by, matmul};
 use crate::operators::contraction::{Convolution, IntegerOutput, Numerics, Scaling, Transposed, depthwise_filter};
 use crate::operators::graph::movement::inverse;
@@ -14,7 +14,7 @@ use crate::operators::quantization::Multiplier;
 type Outcome = Result<(), Fault>;
 
 /// Sums of products of bytes.
-fn numerics(zero_points: (i64, i64), multipliers: Vec<Multiplier>, output: IntegerOutput) -> Numerics {
+fn numerics(zero_points: ZeroPoints, multipliers: Vec<Multiplier>, output: IntegerOutput) -> Numerics {
     Numerics::Integer { zero_points, accumulator: ElementType::I32, scaling: Scaling::FixedPoint(multipliers), output }
 }
 
@@ -93,7 +93,7 @@ fn convolved(
 fn scaled(c: &mut Call<'_, '_, '_>, first: usize, outputs: u64) -> Result<Numerics, Fault> {
     let multipliers = of_channels(c, first + 2, outputs)?;
     let offset = small(c, first)?;
-    Ok(numerics((-i64::from(offset), 0), multipliers, output(c, [first + 1, first + 4, first + 5])?))
+    Ok(numerics(ZeroPoints::of_left(-i64::from(offset)), multipliers, output(c, [first + 1, first + 4, first + 5])?))
 }
 
 /// (input, filter, bias, stride, padding, output padding, dilation, input offset, output offset, multipliers, shifts, least, most, scratch, scratch).
@@ -124,7 +124,7 @@ pub(super) fn linear(c: &mut Call<'_, '_, '_>) -> Outcome {
         Some(sums) => (Some(sums), 0),
         None => (bias(c, 2, outputs)?, offset),
     };
-    let numerics = numerics((offset, of_filter), vec![only_multiplier(c)?], output(c, [6, 10, 9])?);
+    let numerics = numerics(ZeroPoints { left: offset, right: of_filter }, vec![only_multiplier(c)?], output(c, [6, 10, 9])?);
     let y = rows_by(c.graph(), input, weights, bias, &numerics)?;
     c.finish(y)
 }
@@ -147,7 +147,7 @@ pub(super) fn batch_matmul(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (rows, columns) = (bytes(c, 0)?, bytes(c, 2)?);
     of_rank(c, rows, 0, 3)?;
     of_rank(c, columns, 2, 3)?;
-    let offsets = (-i64::from(small(c, 1)?), -i64::from(small(c, 3)?));
+    let offsets = ZeroPoints { left: -i64::from(small(c, 1)?), right: -i64::from(small(c, 3)?) };
     let numerics = numerics(offsets, vec![multiplier(c, 5)?], super::numbers::any_byte(small(c, 4)?)?);
     let y = matmul(c.graph(), rows, columns, None, &numerics)?;
     c.finish(y)
