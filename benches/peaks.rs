@@ -90,13 +90,13 @@ impl Work {
             Self::FloatPointwise { pixels, depth, outputs } => {
                 let image = parameter(&mut builder, ElementType::F32, &[1, 1, pixels, depth]);
                 let filter = floats(&mut builder, &[outputs, 1, 1, depth]);
-                builder.conv(image, filter, geometryZeroPoints::of_left(1), 1, (0, 0), ElementType::F32)
+                builder.conv(image, filter, geometry(1, 0), 1, ZeroPoints::NONE, ElementType::F32)
             }
             Self::Pointwise { pixels, depth, outputs, rule, relu } => {
                 let image = parameter(&mut builder, ElementType::I8, &[1, 1, pixels, depth]);
                 let filter = bytes(&mut builder, &[outputs, 1, 1, depth]);
                 let sums =
-                    builder.conv(image, filter, geometryZeroPoints::of_left(1), 1, (-3, 0), ElementType::I32).expect("a convolution");
+                    builder.conv(image, filter, geometry(1, 0), 1, ZeroPoints::of_left(-3), ElementType::I32).expect("a convolution");
                 Ok(requantized(&mut builder, sums, outputs, (rule, relu), depth))
             }
             Self::Depthwise { size, channels, stride } => {

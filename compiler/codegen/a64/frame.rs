@@ -12,11 +12,23 @@ const ALIGNMENT: u32 = 16;
 const PUSH: [u32; 2] = [0xA9BF_0000, 0x6DBF_0000];
 const POP: [u32; 2] = [0xA8C1_0000, 0x6CC1_0000];
 
+/// Two saved registers.
+#[derive(Clone, Copy)]
+struct Saved {
+    /// `true` for vector registers.
+    vector: bool,
+    first: u8,
+    /// The second register. The last register may be paired with itself.
+    second: u8,
+}
+
+/// The frame pointer and the return address.
+const RETURN: Saved = Saved { vector: false, first: FRAME, second: 30 };
+
 /// The stack frame: the caller's frame pointer and the return address, saved registers, then spilled registers and stack arrays. x29 points to the
 /// caller's frame pointer in every function, so that profilers find the callers.
 pub(super) struct Frame {
-    /// Pairs of saved registers: `true` for vector registers, and their numbers. The last register may be paired with itself.
-    saved: Vec<(bool, u8, u8)>,
+    saved: Vec<Saved>,
     /// Bytes of spilled registers; the stack arrays are above them.
     pub slot_bytes: u32,
     bytes: u32,
@@ -30,8 +42,10 @@ impl Frame {
         let used = |class, n: &usize| need.registers.contains(PReg::new(*n, class));
         let general: Vec<u8> = SAVED.filter(|n| used(GENERAL, n)).map(|n| n as u8).collect();
         let vectors: Vec<u8> = SAVED_VECTORS.filter(|n| used(VECTOR, n)).map(|n| n as u8).collect();
-        let pairs = |list: &[u8], vector| list.chunks(2).map(|pair| (vector, pair[0], pair[pair.len() - 1])).collect::<Vec<_>>();
-        Self { saved: [pairs(&general, false), pairs(&vectors, true)].concat(), slot_bytes, bytes }
+        fn pairs(list: &[u8], vector: bool) -> impl Iterator<Item = Saved> {
+            list.chunks(2).map(move |pair| Saved { vector, first: pair[0], second: pair[pair.len() - 1] })
+        }
+        Self { saved: pairs(&general, false).chain(pairs(&vectors, true)).collect(), slot_bytes, bytes }
     }
 
     /// Returns the number of bytes below the caller's stack pointer.
@@ -41,7 +55,7 @@ impl Frame {
 
     /// Writes the prologue.
     pub fn enter(&self, code: &mut Assembler) {
-        pair(PUSH, (false, FRAME, 30), code);
+        pair(PUSH, RETURN, code);
         code.word(0x9100_0000 | u32::from(SP) << 5 | u32::from(FRAME));
         for &registers in &self.saved {
             pair(PUSH, registers, code);
@@ -59,7 +73,7 @@ impl Frame {
         for &registers in self.saved.iter().rev() {
             pair(POP, registers, code);
         }
-        pair(POP, (false, FRAME, 30), code);
+        pair(POP, RETURN, code);
     }
 
     /// Sets the stack pointer to a register plus a number of bytes, which is below 2²⁴ for a frame.
@@ -69,7 +83,7 @@ impl Frame {
 }
 
 /// Pushes or pops two registers. A register that is paired with itself is stored twice, and loaded once.
-fn pair(words: [u32; 2], (vector, first, second): (bool, u8, u8), code: &mut Assembler) {
+fn pair(words: [u32; 2], Saved { vector, first, second }: Saved, code: &mut Assembler) {
     let second = if first == second && words == POP { 31 } else { second };
     if second == 31 && vector {
         // LDR with post-increment of the stack pointer: LDP has no zero register among vector registers.

@@ -31,14 +31,14 @@ impl Lowering<'_> {
                 match active.saturating_sub(first) {
                     0 => self.number(lane, false, 0),
                     some if some >= per_part => self.load_at(vector_of(lane), address, at),
-                    some => self.load_some(address, at, lane, (some, per_part.min(lanes))),
+                    some => self.load_some(address, at, lane, some, per_part.min(lanes)),
                 }
             })
             .collect()
     }
 
     /// Loads some lanes of a part, with zeros in the other lanes that count.
-    fn load_some(&mut self, address: Address, at: u32, lane: ir::Type, (some, count): (u16, u16)) -> ir::Value {
+    fn load_some(&mut self, address: Address, at: u32, lane: ir::Type, some: u16, count: u16) -> ir::Value {
         let spare = self.spare();
         if some < count {
             let zero = self.number(lane, false, 0);

@@ -10,6 +10,12 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 /// Positions of the bytes of a result in one register, or in two consecutive registers.
 type Bytes = [u8; 16];
 
+/// A lane of one of several registers.
+struct Place {
+    register: usize,
+    lane: usize,
+}
+
 impl Lowering<'_> {
     /// Picks bytes from two registers.
     fn shuffle_bytes(&mut self, a: ir::Value, b: ir::Value, bytes: Bytes) -> ir::Value {
@@ -177,7 +183,8 @@ impl Lowering<'_> {
         let parts: Vec<_> = lanes
             .chunks(usize::from(register_lanes(a.lane)))
             .map(|chunk| {
-                let places: Vec<_> = chunk.iter().map(|&l| (usize::from(l) / per_part, usize::from(l) % per_part)).collect();
+                let place = |&lane: &u16| Place { register: usize::from(lane) / per_part, lane: usize::from(lane) % per_part };
+                let places: Vec<Place> = chunk.iter().map(place).collect();
                 self.gather_lanes(&sources, &places, a.lane.bytes() as usize)
             })
             .collect();
@@ -189,9 +196,9 @@ impl Lowering<'_> {
         result
     }
 
-    /// Builds a register from (register, lane) places, two source registers at a time.
-    fn gather_lanes(&mut self, sources: &[ir::Value], places: &[(usize, usize)], lane_bytes: usize) -> ir::Value {
-        let mut needed: Vec<usize> = places.iter().map(|p| p.0).collect();
+    /// Builds a register from lanes of others, two source registers at a time.
+    fn gather_lanes(&mut self, sources: &[ir::Value], places: &[Place], lane_bytes: usize) -> ir::Value {
+        let mut needed: Vec<usize> = places.iter().map(|place| place.register).collect();
         needed.sort_unstable();
         needed.dedup();
         let register_lanes = 16 / lane_bytes;
@@ -199,19 +206,19 @@ impl Lowering<'_> {
         let mut placed = vec![false; places.len()];
         let second = needed.get(1).copied();
         let first = self.shuffle_lanes(result, sources[second.unwrap_or(needed[0])], lane_bytes, |i| match places.get(i) {
-            Some(&(register, lane)) if register == needed[0] => lane,
-            Some(&(register, lane)) if Some(register) == second => register_lanes + lane,
+            Some(&Place { register, lane }) if register == needed[0] => lane,
+            Some(&Place { register, lane }) if Some(register) == second => register_lanes + lane,
             Some(_) => i,
             // Lanes that do not count continue the pattern.
             None => regular(places, i, needed[0], register_lanes),
         });
-        for (done, &(register, _)) in placed.iter_mut().zip(places) {
+        for (done, &Place { register, .. }) in placed.iter_mut().zip(places) {
             *done = register == needed[0] || Some(register) == second;
         }
         result = first;
         for &register in needed.iter().skip(2) {
             result = self.shuffle_lanes(result, sources[register], lane_bytes, |i| match places.get(i) {
-                Some(&(from, lane)) if from == register => register_lanes + lane,
+                Some(&Place { register: from, lane }) if from == register => register_lanes + lane,
                 _ => i,
             });
         }
@@ -248,7 +255,7 @@ impl Lowering<'_> {
 
 /// Returns the lane to name for a result lane that does not count. It continues the pattern of the others, so that a cheaper shuffle (an unpack, a
 /// rotation) may fit.
-fn regular(places: &[(usize, usize)], i: usize, first: usize, register_lanes: usize) -> usize {
-    let (register, lane) = places[i % places.len()];
+fn regular(places: &[Place], i: usize, first: usize, register_lanes: usize) -> usize {
+    let Place { register, lane } = places[i % places.len()];
     if register == first { lane } else { register_lanes + lane }
 }

@@ -184,14 +184,14 @@ pub(super) fn region(
     let part = part(e, addresses.context, addresses.state);
     if gpu.required {
         leave_unless_it_runs(e, part);
-        let status = run(addresses, e, gpu, number, (part, room, notify));
+        let status = run(addresses, e, gpu, Submission { number, part, room }, notify);
         stop_where_it_failed(e, part, status);
         e.leave_with(status);
         return None;
     }
     let runs = e.device_runs(part);
     let on_device = e.region(|e| {
-        let status = run(addresses, e, gpu, number, (part, room, notify));
+        let status = run(addresses, e, gpu, Submission { number, part, room }, notify);
         let is_lost = stop_where_it_failed(e, part, status);
         if !is_first {
             e.leave_with(status);
@@ -236,13 +236,20 @@ pub(super) fn bytes_there(addresses: &Addresses<'_>, e: &mut Builder, crossing: 
     e.select(is_more, crossing.bytes, there).into()
 }
 
+/// A region that is run, by its number, with its part and the memory of its crossing records.
+struct Submission {
+    number: usize,
+    part: Value,
+    room: Value,
+}
+
 /// Stores the crossing records, and runs a region on the device; returns its status.
 fn run(
     addresses: &Addresses<'_>,
     e: &mut Builder,
     gpu: &Gpu<'_>,
-    number: usize,
-    (part, room, notify): (Value, Value, Notify<'_>),
+    Submission { number, part, room }: Submission,
+    notify: Notify<'_>,
 ) -> Value {
     notify(e, BEFORE);
     let region = &gpu.device.regions[number];

@@ -15,10 +15,17 @@ pub fn measured_as(program: &Program, region: usize) -> u32 {
     (kernels + region) as u32
 }
 
-/// Calls the profiler, if there is one; it may abort the method. `hooks` are `on_kernel` and `user`: `int on_kernel(void *user, uint32_t call,
+/// A profiler: `on_kernel` and `user`.
+#[derive(Clone, Copy)]
+pub(super) struct Hooks {
+    pub(super) callback: Value,
+    pub(super) user: Value,
+}
+
+/// Calls the profiler, if there is one; it may abort the method: `int on_kernel(void *user, uint32_t call,
 /// uint32_t phase)`.
-pub(super) fn notify(e: &mut Builder, hooks: Option<(Value, Value)>, call: u32, phase: u32) {
-    let Some((callback, user)) = hooks else {
+pub(super) fn notify(e: &mut Builder, hooks: Option<Hooks>, call: u32, phase: u32) {
+    let Some(Hooks { callback, user }) = hooks else {
         return;
     };
     e.when(callback, |e| {

@@ -33,7 +33,7 @@ pub(super) fn init(context: &Context<'_>) -> Function {
             gpu::release(e, context, gpu, arena);
         }
         write_record(e, context, arena, (whole, level), &fields);
-        initialise_variables(e, context, arena, (weights, true));
+        initialise_variables(e, context, arena, weights, true);
         copy_weights(e, context, &fields, weights);
         if let (Some(gpu), Some(host)) = (&context.gpu, fields.host) {
             gpu::open_if_faster(e, context, gpu, level, (arena, weights, host));
@@ -49,7 +49,7 @@ fn reset(context: &Context<'_>) -> Function {
             gpu::reset(e, context, part, arguments[0]);
         }
         let weights = context.weights_file.map(|_| e.load(Width::Word, arguments[0], record::WEIGHTS));
-        initialise_variables(e, context, arguments[0], (weights, false));
+        initialise_variables(e, context, arguments[0], weights, false);
     })
 }
 
@@ -214,7 +214,7 @@ fn write_record(e: &mut Builder, context: &Context<'_>, state: Value, (whole, le
 }
 
 /// Writes the initial contents of variables, or zeros. `weights` is the address of a separate file of weights, and `true` for copies of constants, too.
-fn initialise_variables(e: &mut Builder, context: &Context<'_>, state: Value, (weights, copies): (Option<Value>, bool)) {
+fn initialise_variables(e: &mut Builder, context: &Context<'_>, state: Value, weights: Option<Value>, copies: bool) {
     for variable in context.program.variables.iter().filter(|variable| copies || !variable.is_copy) {
         let to = e.at(state, context.interface.state.variables.offset + variable.offset);
         let initial = variable.initial.map(|constant| context.constants.offsets[constant]);

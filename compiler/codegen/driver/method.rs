@@ -2,6 +2,7 @@
 
 use super::addresses::Addresses;
 use super::context::Context;
+use super::hooks::Hooks;
 use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use super::steps::Body;
 use super::{moving, parts, ports};
@@ -70,7 +71,7 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
             }
         }
         let mut kept = |offset: i32| e.load(Width::Word, state, offset);
-        let hooks = context.options.profile_hooks.then(|| (kept(record::ON_KERNEL), kept(record::USER)));
+        let hooks = context.options.profile_hooks.then(|| Hooks { callback: kept(record::ON_KERNEL), user: kept(record::USER) });
         let weights = context.weights_file.map(|_| kept(record::WEIGHTS));
         let in_parts = parts::in_parts(&method.steps, context.options.profile_hooks);
         let shared = in_parts.into_iter().map(|work| work.shared_bytes(e.layout)).max().map(|bytes| e.memory(bytes));

@@ -148,15 +148,22 @@ pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function 
                 e.when(status, |e| e.store(Width::Single, status, shared, shared::STATUS));
             }
             InParts::Parallel(run) => match run.tasks {
-                Tasks::Ranges { rounds, .. } => ranges(e, level, (run, rounds), (shared, number)),
-                Tasks::Lists { .. } => lists(e, level, run, (shared, number)),
+                Tasks::Ranges { rounds, .. } => ranges(e, level, (run, rounds), Task { shared, number }),
+                Tasks::Lists { .. } => lists(e, level, run, Task { shared, number }),
             },
         }
     })
 }
 
+/// One of the parts of a step: the memory of all parts, and its number.
+#[derive(Clone, Copy)]
+struct Task {
+    shared: Value,
+    number: Value,
+}
+
 /// Calls each kernel in turn for a range of its rounds.
-fn ranges(e: &mut Builder, level: &LevelKernels, (run, rounds): (&Parallel, u64), (shared, number): (Value, Value)) {
+fn ranges(e: &mut Builder, level: &LevelKernels, (run, rounds): (&Parallel, u64), Task { shared, number }: Task) {
     let range = share(e, shared, number, rounds);
     let mut first = 0;
     for call in calls(&run.calls) {
@@ -170,7 +177,7 @@ fn ranges(e: &mut Builder, level: &LevelKernels, (run, rounds): (&Parallel, u64)
 }
 
 /// Calls the kernels of one list in turn.
-fn lists(e: &mut Builder, level: &LevelKernels, run: &Parallel, (shared, number): (Value, Value)) {
+fn lists(e: &mut Builder, level: &LevelKernels, run: &Parallel, Task { shared, number }: Task) {
     let mut first = 0;
     for (list, steps) in (0u64..).zip(run.lists()) {
         let is_taken = e.compare(CompareOp::Equal, number, list);

@@ -2,7 +2,7 @@
 
 use super::addresses::Addresses;
 use super::context::LevelKernels;
-use super::hooks::{self, AFTER, BEFORE, measured_as};
+use super::hooks::{self, AFTER, BEFORE, Hooks, measured_as};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Signature, Value, Width};
 use super::parts::{self, InParts};
 use super::{external, gpu};
@@ -14,7 +14,7 @@ pub struct Body<'a> {
     pub(super) addresses: Addresses<'a>,
     pub(super) level: &'a LevelKernels<'a>,
     /// The values of `on_kernel` and `user`.
-    pub(super) hooks: Option<(Value, Value)>,
+    pub(super) hooks: Option<Hooks>,
     /// Number of the next kernel call.
     pub(super) call: u32,
     /// Numbers of the functions for the next steps in parts.

@@ -97,7 +97,7 @@ pub(super) fn shorten(row: &Row, operands: &[Operand]) -> Option<u16> {
         }
         (Short::Number(word), &[Word(d), Word(a), Number(n)]) if d == a => Some(word | low(d)? << 7 | six(n)?),
         (Short::Upper, &[Word(d), Number(n)]) if d != ZERO && d != SP && n != 0 => Some(0x6001 | result(d) | six(n >> 12)?),
-        (Short::Memory(near, stack), &[Word(d) | Operand::Single(d), Number(n), Word(a)]) => short_memory((near, stack), d, a, n),
+        (Short::Memory(words), &[Word(d) | Operand::Single(d), Number(n), Word(a)]) => short_memory(words, d, a, n),
         _ => None,
     }
 }
@@ -128,7 +128,7 @@ fn short_sum(d: u8, a: u8, n: i32) -> Option<u16> {
 }
 
 /// Loads and stores of words.
-fn short_memory((near, stack): (u16, u16), register: u8, base: u8, n: i32) -> Option<u16> {
+fn short_memory([near, stack]: [u16; 2], register: u8, base: u8, n: i32) -> Option<u16> {
     if n % 4 != 0 || n < 0 {
         return None;
     }

@@ -58,7 +58,7 @@ pub(super) enum Short {
     /// C.LUI.
     Upper,
     /// Words at a register x8 to x15, and at the stack pointer.
-    Memory(u16, u16),
+    Memory([u16; 2]),
 }
 
 /// The part of the architecture that has an instruction.
@@ -170,18 +170,18 @@ pub(super) const DIVU: Row = three("divu", 0x01, 5, Short::None);
 
 pub(super) const LB: Row = load("lb", 0, Short::None);
 pub(super) const LH: Row = load("lh", 1, Short::None);
-pub(super) const LW: Row = load("lw", 2, Short::Memory(0x4000, 0x4002));
+pub(super) const LW: Row = load("lw", 2, Short::Memory([0x4000, 0x4002]));
 pub(super) const LBU: Row = load("lbu", 4, Short::None);
 pub(super) const LHU: Row = load("lhu", 5, Short::None);
 pub(super) const SB: Row = store("sb", 0, Short::None);
 pub(super) const SH: Row = store("sh", 1, Short::None);
-pub(super) const SW: Row = store("sw", 2, Short::Memory(0xC000, 0xC002));
+pub(super) const SW: Row = store("sw", 2, Short::Memory([0xC000, 0xC002]));
 pub(super) const JALR: Row = row("jalr", 0x67, Short::None, LOAD);
 
 pub(super) const FLW: Row =
-    Row { short: Short::Memory(0x6000, 0x6002), ..single("flw", 0x2007, &[S(D), Slot::Number(Number::Twelve), W(A)]) };
+    Row { short: Short::Memory([0x6000, 0x6002]), ..single("flw", 0x2007, &[S(D), Slot::Number(Number::Twelve), W(A)]) };
 pub(super) const FSW: Row =
-    Row { short: Short::Memory(0xE000, 0xE002), ..single("fsw", 0x2027, &[S(B), Slot::Number(Number::Store), W(A)]) };
+    Row { short: Short::Memory([0xE000, 0xE002]), ..single("fsw", 0x2027, &[S(B), Slot::Number(Number::Store), W(A)]) };
 pub(super) const FADD: Row = floats("fadd.s", 0x00, 0);
 pub(super) const FSUB: Row = floats("fsub.s", 0x04, 0);
 pub(super) const FMUL: Row = floats("fmul.s", 0x08, 0);

@@ -43,6 +43,15 @@ impl Register {
 /// The extended instructions of GLSL.
 pub use rspirv::spirv::GlslStd450Op as Extended;
 
+/// The value that a block hands on to a phi.
+#[derive(Clone, Copy)]
+pub struct Incoming {
+    /// The value.
+    pub value: Word,
+    /// The label of the block.
+    pub label: Word,
+}
+
 /// A module with one function.
 pub struct Assembler {
     module: dr::Module,
@@ -275,10 +284,10 @@ impl Assembler {
         if register.lanes == 1 { scalars[0] } else { self.op(Op::CompositeConstruct, register, scalars) }
     }
 
-    /// Adds a phi at the beginning of a block. `from` has the value of each predecessor, with its label.
-    pub fn phi(&mut self, block: usize, id: Word, register: Register, from: &[(Word, Word)]) {
+    /// Adds a phi at the beginning of a block.
+    pub fn phi(&mut self, block: usize, id: Word, register: Register, from: &[Incoming]) {
         let ty = self.ty(register);
-        let operands = from.iter().flat_map(|&(value, label)| [Operand::IdRef(value), Operand::IdRef(label)]).collect();
+        let operands = from.iter().flat_map(|from| [Operand::IdRef(from.value), Operand::IdRef(from.label)]).collect();
         self.blocks[block].instructions.insert(0, Instruction::new(Op::Phi, Some(ty), Some(id), operands));
     }
 

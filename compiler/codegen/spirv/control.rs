@@ -1,16 +1,16 @@
 //! The position of an invocation, loops, branches, and early ends.
 
-use super::assembler::{Kind, Register};
+use super::assembler::{Incoming, Kind, Register};
 use super::dispatch::groups;
-use super::lower::{Lowering, Position};
+use super::lower::{Lowering, Position, Rounds};
 use super::place::View;
 use crate::codegen::CodegenError;
 use crate::kernel::{Grid, Region, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{BuiltIn, Decoration, LoopControl, MemorySemantics, Op, Scope, SelectionControl, StorageClass, Word};
 
-/// A phi: its id, its register, and the value of each predecessor with its label.
-type Handed = (Word, Register, Vec<(Word, Word)>);
+/// A phi: its id, its register, and what each predecessor hands on.
+type Handed = (Word, Register, Vec<Incoming>);
 
 impl Lowering<'_> {
     /// Begins the function: computes the position, and returns early if it is outside the grid. Returns the input variables of the entry point.
@@ -118,7 +118,7 @@ impl Lowering<'_> {
         let mut handed = Vec::new();
         for (i, (_, ids, register)) in taken.iter().enumerate() {
             for (part, &id) in ids.iter().enumerate() {
-                let sources = from.map(|(values, label)| (self.part(values[i], part), label));
+                let sources = from.map(|(values, label)| Incoming { value: self.part(values[i], part), label });
                 handed.push((id, *register, sources.to_vec()));
             }
         }
@@ -139,7 +139,7 @@ impl Lowering<'_> {
     pub fn counted_loop(
         &mut self,
         results: &[Value],
-        (start, end, step): (Value, Value, i64),
+        Rounds { start, end, step }: Rounds,
         carried: &[Value],
         body: &Region,
     ) -> Result<(), CodegenError> {
@@ -161,7 +161,11 @@ impl Lowering<'_> {
         let next = self.plus(counter, step as u32);
         self.jump(head);
         let mut handed = self.handed(&taken[1..], [(carried, before), (&body.yields, again)]);
-        handed.push((counter, Register::INT, vec![(self.one(start), before), (next, again)]));
+        handed.push((
+            counter,
+            Register::INT,
+            vec![Incoming { value: self.one(start), label: before }, Incoming { value: next, label: again }],
+        ));
         self.hand_on(block, handed);
         self.out.begin(after);
         for (&result, (_, ids, _)) in results.iter().zip(&taken[1..]) {

@@ -17,11 +17,11 @@ impl Lowering<'_> {
         let from = self.ty(a);
         self.register(from)?;
         let held = self.get(a);
-        Ok(held.into_iter().map(|a| self.converted(op, (from.lane, to.lane), register, a)).collect())
+        Ok(held.into_iter().map(|a| self.converted(op, from.lane, to.lane, register, a)).collect())
     }
 
     /// Converts a register to another type.
-    fn converted(&mut self, op: ConvertOp, (from, to): (Lane, Lane), register: Register, a: Word) -> Word {
+    fn converted(&mut self, op: ConvertOp, from: Lane, to: Lane, register: Register, a: Word) -> Word {
         match op {
             ConvertOp::SignExtend | ConvertOp::Promote | ConvertOp::Demote => a,
             ConvertOp::ZeroExtend => self.without_sign(from, register, a),

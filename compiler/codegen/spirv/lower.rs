@@ -19,6 +19,16 @@ const MOST_TERMS: usize = 16;
 /// The registers of a value, in order of their lanes.
 pub type Held = Vec<Word>;
 
+/// The rounds of a counted loop.
+pub struct Rounds {
+    /// The counter in the first round.
+    pub start: Value,
+    /// The end of the counter.
+    pub end: Value,
+    /// The step of the counter.
+    pub step: i64,
+}
+
 /// The lowering of one kernel to a module.
 pub struct Lowering<'k> {
     pub kernel: &'k Kernel,
@@ -166,7 +176,9 @@ impl<'k> Lowering<'k> {
 
     fn statement(&mut self, Statement { results, inst }: &Statement) -> Result<(), CodegenError> {
         match inst {
-            Inst::For { start, end, step, carried, body, .. } => self.counted_loop(results, (*start, *end, *step), carried, body),
+            Inst::For { start, end, step, carried, body, .. } => {
+                self.counted_loop(results, Rounds { start: *start, end: *end, step: *step }, carried, body)
+            }
             Inst::Loop { carried, body } => self.repeated_loop(results, carried, body),
             Inst::If { condition, then, otherwise } => self.branch(results, *condition, then, otherwise),
             Inst::FailIf { condition, status } => self.fail_if(*condition, *status),

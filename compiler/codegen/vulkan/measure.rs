@@ -50,7 +50,7 @@ pub struct Measure {
 
 impl Measure {
     /// Resets the region's timestamps and takes the first; called before other commands are recorded.
-    pub fn begin(e: &mut Builder, (part, commands): (Value, Value), row: Value) -> Self {
+    pub fn begin(e: &mut Builder, part: Value, commands: Value, row: Value) -> Self {
         let pool = e.load(Width::Word, part, part::QUERIES);
         let (next, first) = (e.memory(8), e.load(Width::Single, row, region_row::FIRST_TIMESTAMP));
         e.store(Width::Single, first, next, 0);

@@ -5,7 +5,7 @@ use super::functions::Vk;
 use super::layout::{
     BUFFER_COPY, BUFFER_CREATE_INFO, MAPPED_MEMORY_RANGE, MEMORY_ALLOCATE_INFO, MEMORY_PROPERTIES, MEMORY_REQUIREMENTS, MEMORY_TYPE,
 };
-use super::record;
+use super::record::{self, Side};
 use super::runtime::{Own, Runtime};
 use super::tables::{Head, constant_row};
 use super::write::FEATURE_NOT_PRESENT;
@@ -128,14 +128,15 @@ pub fn upload(runtime: &Runtime) -> Function {
             let rest = e.binary(BinaryOp::Sub, bytes, start);
             let length = e.smaller(rest, most);
             let end = e.add(start, length);
-            window(runtime, e, (part, table, weights), start, end);
+            window(runtime, e, Upload { part, table, weights }, start, end);
             make_seen(e, part, Vk::FlushMappedMemoryRanges);
             record::begin(e, part, commands);
             let [staging, constants] = [part::STAGING, part::CONSTANTS].map(|offset| e.load(Width::Word, part, offset));
             let region = e.structure(&BUFFER_COPY, &[("dstOffset", start.into()), ("size", length.into())]);
             let arguments = vec![commands.into(), staging.into(), constants.into(), 1.into(), region.into()];
             e.vulkan_only(part, Vk::CmdCopyBuffer, arguments);
-            record::barrier(e, part, commands, (stage::TRANSFER, access::TRANSFER_WRITE), (stage::COMPUTE, access::SHADER_READ));
+            let (before, after) = (Side::new(stage::TRANSFER, access::TRANSFER_WRITE), Side::new(stage::COMPUTE, access::SHADER_READ));
+            record::barrier(e, part, commands, before, after);
             e.vulkan(part, Vk::EndCommandBuffer, vec![commands.into()]);
             let status = e.call(runtime.callee(Own::Submit), Own::Submit.signature(), vec![part.into(), commands.into()]);
             e.leave_with(status);
@@ -145,8 +146,15 @@ pub fn upload(runtime: &Runtime) -> Function {
     })
 }
 
+/// The parameters of the upload of constants.
+struct Upload {
+    part: Value,
+    table: Value,
+    weights: Value,
+}
+
 /// Copies the overlap of each constant with a window to staging memory.
-fn window(runtime: &Runtime, e: &mut Builder, (part, table, weights): (Value, Value, Value), start: Value, end: Value) {
+fn window(runtime: &Runtime, e: &mut Builder, Upload { part, table, weights }: Upload, start: Value, end: Value) {
     let staging = e.load(Width::Word, part, part::MAPPED);
     e.rows(table, [Head::Constants, Head::ConstantsEnd], constant_row::BYTES, |e, row| {
         let [to, to_end, from] = [constant_row::TO, constant_row::END, constant_row::FROM].map(|field| e.load(Width::Word, row, field));

@@ -45,7 +45,7 @@ pub fn pipelines(runtime: &Runtime) -> Function {
             let offset = e.binary(BinaryOp::Sub, row, first);
             let number = e.binary(BinaryOp::Div, offset, kernel_row::BYTES / 8);
             let place = e.add(pipelines, number);
-            pipeline(e, (part, table, row), layouts, name, place);
+            pipeline(e, KernelRow { part, table, row }, layouts, name, place);
         });
     })
 }
@@ -75,8 +75,15 @@ pub fn commands(e: &mut Builder, part: Value, to: (Value, i32)) {
     e.vulkan_make(part, Vk::AllocateCommandBuffers, vec![device.into(), information.into()], to);
 }
 
+/// A kernel's row of a table.
+struct KernelRow {
+    part: Value,
+    table: Value,
+    row: Value,
+}
+
 /// Makes the pipeline of a kernel's row.
-fn pipeline(e: &mut Builder, (part, table, row): (Value, Value, Value), layouts: Value, name: Value, to: Value) {
+fn pipeline(e: &mut Builder, KernelRow { part, table, row }: KernelRow, layouts: Value, name: Value, to: Value) {
     let [layout, code, bytes] = [kernel_row::LAYOUT, kernel_row::CODE, kernel_row::CODE_BYTES].map(|field| e.load(Width::Word, row, field));
     let code = e.add(table, code);
     let information = e.structure(&SHADER_MODULE_CREATE_INFO, &[("codeSize", bytes.into()), ("pCode", code.into())]);

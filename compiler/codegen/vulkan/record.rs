@@ -23,10 +23,31 @@ pub fn begin(e: &mut Builder, part: Value, commands: Value) {
     e.vulkan(part, Vk::BeginCommandBuffer, vec![commands.into(), information.into()]);
 }
 
-/// Records a barrier: accesses after it see the writes before it. Each side has stages and accesses.
-pub fn barrier(e: &mut Builder, part: Value, commands: Value, before: (u64, u64), after: (impl Into<Operand>, impl Into<Operand>)) {
-    let memory = e.structure(&MEMORY_BARRIER, &[("srcAccessMask", before.1.into()), ("dstAccessMask", after.1.into())]);
-    let mut arguments = vec![commands.into(), before.0.into(), after.0.into(), 0.into(), 1.into(), memory.into()];
+/// One side of a barrier.
+pub struct Side<T = u64> {
+    stages: T,
+    accesses: T,
+}
+
+impl<T> Side<T> {
+    /// Makes a side of stages and their accesses.
+    pub fn new(stages: T, accesses: T) -> Self {
+        Self { stages, accesses }
+    }
+}
+
+/// The values with which the commands of a region are recorded.
+#[derive(Clone, Copy)]
+struct Recording {
+    part: Value,
+    table: Value,
+    commands: Value,
+}
+
+/// Records a barrier: accesses after it see the writes before it.
+pub fn barrier(e: &mut Builder, part: Value, commands: Value, before: Side, after: Side<impl Into<Operand>>) {
+    let memory = e.structure(&MEMORY_BARRIER, &[("srcAccessMask", before.accesses.into()), ("dstAccessMask", after.accesses.into())]);
+    let mut arguments = vec![commands.into(), before.stages.into(), after.stages.into(), 0.into(), 1.into(), memory.into()];
     arguments.extend([0; 4].map(Operand::Number));
     e.vulkan_only(part, Vk::CmdPipelineBarrier, arguments);
 }
@@ -41,41 +62,49 @@ pub fn record(runtime: &Runtime) -> Function {
         let slot = e.add(part, slot);
         commands(e, part, (slot, 0));
         let commands = e.load(Width::Word, slot, 0);
+        let recording = Recording { part, table, commands };
         begin(e, part, commands);
-        let measure = runtime.measures.then(|| Measure::begin(e, (part, commands), row));
+        let measure = runtime.measures.then(|| Measure::begin(e, part, commands, row));
         let [area, staging] = [part::AREA, part::STAGING].map(|offset| e.load(Width::Word, part, offset));
         // Status 0: no failure yet.
         e.vulkan_only(part, Vk::CmdFillBuffer, vec![commands.into(), area.into(), 0.into(), 4.into(), 0.into()]);
         let entering = e.load(Width::Single, row, region_row::COPIES_IN_COUNT);
-        e.when(entering, |e| copy(e, (part, table, commands), (staging, area), entering, (row, region_row::COPIES_IN)));
-        barrier(e, part, commands, (TRANSFER | COMPUTE, TRANSFER_WRITE | SHADER_WRITE), (COMPUTE, SHADER_READ | SHADER_WRITE));
-        steps(e, (part, table, commands), row, measure.as_ref());
-        barrier(e, part, commands, (TRANSFER | COMPUTE, TRANSFER_WRITE | SHADER_WRITE), (TRANSFER, TRANSFER_READ | TRANSFER_WRITE));
+        e.when(entering, |e| copy(e, recording, &Copies { from: staging, to: area, count: entering, row, field: region_row::COPIES_IN }));
+        let written = || Side::new(TRANSFER | COMPUTE, TRANSFER_WRITE | SHADER_WRITE);
+        barrier(e, part, commands, written(), Side::new(COMPUTE, SHADER_READ | SHADER_WRITE));
+        steps(e, recording, row, measure.as_ref());
+        barrier(e, part, commands, written(), Side::new(TRANSFER, TRANSFER_READ | TRANSFER_WRITE));
         let leaving = e.load(Width::Single, row, region_row::COPIES_OUT_COUNT);
-        copy(e, (part, table, commands), (area, staging), leaving, (row, region_row::COPIES_OUT));
+        copy(e, recording, &Copies { from: area, to: staging, count: leaving, row, field: region_row::COPIES_OUT });
         if let Some(measure) = measure {
             measure.end(e, staging, row);
         }
-        barrier(e, part, commands, (TRANSFER, TRANSFER_WRITE), (HOST, HOST_READ));
+        barrier(e, part, commands, Side::new(TRANSFER, TRANSFER_WRITE), Side::new(HOST, HOST_READ));
         e.vulkan(part, Vk::EndCommandBuffer, vec![commands.into()]);
     })
 }
 
-/// Records copies between buffers; a field of the row has the offset of the ranges in the table.
-fn copy(
-    e: &mut Builder,
-    (part, table, commands): (Value, Value, Value),
-    (from, to): (Value, Value),
+/// Copies between buffers.
+struct Copies {
+    from: Value,
+    to: Value,
     count: Value,
-    (row, field): (Value, i32),
-) {
+    row: Value,
+    /// The field of the row that has the offset of the ranges in the table.
+    field: i32,
+}
+
+/// Records copies between buffers.
+fn copy(e: &mut Builder, Recording { part, table, commands }: Recording, copies: &Copies) {
+    let &Copies { from, to, count, row, field } = copies;
     let ranges = e.load(Width::Word, row, field);
     let ranges = e.add(table, ranges);
     e.vulkan_only(part, Vk::CmdCopyBuffer, [commands, from, to, count, ranges].map(Operand::Value).to_vec());
 }
 
 /// Records dispatches and barriers. If they are measured, each dispatch waits for the previous one.
-fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: Value, measure: Option<&Measure>) {
+fn steps(e: &mut Builder, recording: Recording, row: Value, measure: Option<&Measure>) {
+    let Recording { part, table, commands } = recording;
     if let Some(measure) = measure {
         measure.stamp(e);
     }
@@ -91,14 +120,14 @@ fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: V
         let is_barrier = e.compare(CompareOp::Equal, pipeline, step::BARRIER);
         let waits = e.region(|e| {
             let [stages, accesses] = [0, 4].map(|offset| e.load(Width::Single, at, step::WAITING + offset));
-            barrier(e, part, commands, (stage::COMPUTE, access::SHADER_WRITE), (stages, accesses));
+            barrier(e, part, commands, Side::new(stage::COMPUTE, access::SHADER_WRITE), Side::new(stages, accesses));
             vec![]
         });
         let runs = e.region(|e| {
-            dispatch(e, (part, table, commands), at, pipeline, count);
+            dispatch(e, recording, at, pipeline, count);
             if let Some(measure) = measure {
                 let (before, after) = (access::SHADER_WRITE, access::SHADER_READ | access::SHADER_WRITE);
-                barrier(e, part, commands, (stage::COMPUTE, before), (stage::COMPUTE, after));
+                barrier(e, part, commands, Side::new(stage::COMPUTE, before), Side::new(stage::COMPUTE, after));
                 measure.stamp(e);
             }
             vec![]
@@ -113,7 +142,8 @@ fn steps(e: &mut Builder, (part, table, commands): (Value, Value, Value), row: V
 }
 
 /// Records a dispatch with its own descriptor set.
-fn dispatch(e: &mut Builder, (part, table, commands): (Value, Value, Value), at: Value, pipeline: Value, count: Value) {
+fn dispatch(e: &mut Builder, recording: Recording, at: Value, pipeline: Value, count: Value) {
+    let Recording { part, table, commands } = recording;
     let layout = e.load(Width::Word, at, step::LAYOUT);
     let [set_layout, pipeline_layout, pipeline] =
         [(Head::SetLayoutArray, layout), (Head::PipelineLayoutArray, layout), (Head::PipelineArray, pipeline)].map(|(field, offset)| {
@@ -141,11 +171,11 @@ fn dispatch(e: &mut Builder, (part, table, commands): (Value, Value, Value), at:
     e.vulkan_only(part, Vk::CmdBindPipeline, vec![commands.into(), COMPUTE_POINT.into(), pipeline.into()]);
     let arguments = vec![commands.into(), COMPUTE_POINT.into(), pipeline_layout.into(), 0.into(), 1.into(), set.into(), 0.into(), 0.into()];
     e.vulkan_only(part, Vk::CmdBindDescriptorSets, arguments);
-    workgroups(e, (part, commands), at);
+    workgroups(e, recording, at);
 }
 
 /// Dispatches the bound kernel. The step holds the number of workgroups, or its offset in the area if it is known only at run time.
-fn workgroups(e: &mut Builder, (part, commands): (Value, Value), at: Value) {
+fn workgroups(e: &mut Builder, Recording { part, commands, .. }: Recording, at: Value) {
     let last = e.load(Width::Single, at, step::GROUPS + 8);
     let known = e.region(|e| {
         let [x, y] = [0, 4].map(|offset| e.load(Width::Single, at, step::GROUPS + offset));

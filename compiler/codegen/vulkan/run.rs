@@ -52,8 +52,8 @@ pub fn run(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Run.signature(), |e, arguments| {
         let &[part, table, row, records] = arguments else { unreachable!("run has four parameters") };
         let staging = e.load(Width::Word, part, part::MAPPED);
-        let place = (runtime, table, row, staging);
-        let leaving = crossings(e, place, [region_row::ENTER, region_row::ENTER_END], records, true);
+        let place = RegionRow { table, row, staging };
+        let leaving = crossings(runtime, e, place, [region_row::ENTER, region_row::ENTER_END], records, true);
         make_seen(e, part, Vk::FlushMappedMemoryRanges);
         let slot = e.load(Width::Word, row, region_row::COMMANDS);
         let slot = e.add(part, slot);
@@ -64,14 +64,23 @@ pub fn run(runtime: &Runtime) -> Function {
         e.store(Width::Single, 0, part, part::CALL);
         let status = e.load(Width::Single, staging, 0);
         e.leave_with(status);
-        crossings(e, place, [region_row::LEAVE, region_row::LEAVE_END], leaving, false);
+        crossings(runtime, e, place, [region_row::LEAVE, region_row::LEAVE_END], leaving, false);
     })
+}
+
+/// A region's row of a table, with its staging memory.
+#[derive(Clone, Copy)]
+struct RegionRow {
+    table: Value,
+    row: Value,
+    staging: Value,
 }
 
 /// Copies inputs to staging memory, or outputs from it. Returns the address after the last record.
 fn crossings(
+    runtime: &Runtime,
     e: &mut Builder,
-    (runtime, table, row, staging): (&Runtime, Value, Value, Value),
+    RegionRow { table, row, staging }: RegionRow,
     fields: [i32; 2],
     records: Value,
     enters: bool,

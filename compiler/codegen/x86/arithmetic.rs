@@ -223,13 +223,13 @@ impl Lowering<'_> {
             match op {
                 BinaryOp::FloatMinFirst | BinaryOp::FloatMaxFirst => first,
                 // A NaN in the second operand already gives the first; a NaN in the first must give the second.
-                BinaryOp::FloatMinIgnore | BinaryOp::FloatMaxIgnore => l.where_unordered(lane, n, (x, x), y, first),
+                BinaryOp::FloatMinIgnore | BinaryOp::FloatMaxIgnore => l.where_unordered(lane, n, [x, x], y, first),
                 // For two zeros, the two orders differ in the sign. If an operand is a NaN, the sum is a NaN.
                 _ => {
                     let second = l.two(row, n, x, y);
                     let both = l.two(if minimum { &rows::VPOR } else { &rows::VPAND }, n, first, second);
                     let sum = l.two(by_float(lane, &rows::VADDPS, &rows::VADDPD), n, x, y);
-                    l.where_unordered(lane, n, (x, y), sum, both)
+                    l.where_unordered(lane, n, [x, y], sum, both)
                 }
             }
         })

@@ -267,7 +267,7 @@ impl Lowering<'_> {
                 let converted = l.one(&rows::VCVTTPS2DQ, n, x);
                 let limit = l.number(4, n, u64::from(2f32.powi(31).to_bits()));
                 let largest = l.number(4, n, i32::MAX as u64);
-                let limited = l.where_float(Lane::F32, n, (x, limit), AT_LEAST, largest, converted);
+                let limited = l.where_float(Lane::F32, n, [x, limit], AT_LEAST, largest, converted);
                 l.without_nan_like(n, x, limited)
             }),
             (Lane::F32, 4, false) => self.map(a, |l, n, x| l.single_to_unsigned(n, x)),
@@ -293,7 +293,7 @@ impl Lowering<'_> {
     /// Returns `result` where x is not a NaN, else 0.
     fn without_nan_like(&mut self, n: Length, x: VReg, result: VReg) -> VReg {
         let zero = self.number(4, n, 0);
-        self.where_unordered(Lane::F32, n, (x, x), zero, result)
+        self.where_unordered(Lane::F32, n, [x, x], zero, result)
     }
 
     /// Converts binary32 to unsigned 32 bits. From 2³¹ on, the difference to 2³¹ is converted; from 2³² on, all bits are ones.
@@ -308,10 +308,10 @@ impl Lowering<'_> {
         let sign = self.number(4, n, 1 << 31);
         let high = self.two(&rows::VPXOR, n, high, sign);
         let limit = self.number(4, n, u64::from(2f32.powi(31).to_bits()));
-        let result = self.where_float(Lane::F32, n, (x, limit), AT_LEAST, high, low);
+        let result = self.where_float(Lane::F32, n, [x, limit], AT_LEAST, high, low);
         let ones = self.number(4, n, u64::MAX);
         let limit = self.number(4, n, u64::from(2f32.powi(32).to_bits()));
-        self.where_float(Lane::F32, n, (x, limit), AT_LEAST, ones, result)
+        self.where_float(Lane::F32, n, [x, limit], AT_LEAST, ones, result)
     }
 
     /// Clamps binary64 to a range; a NaN becomes 0.
@@ -342,7 +342,7 @@ impl Lowering<'_> {
         self.map2(&positive, &converted, |l, n, x, result| {
             let limit = l.number(8, n, limit.to_bits());
             let largest = l.number(8, n, largest);
-            l.where_float(Lane::F64, n, (x, limit), AT_LEAST, largest, result)
+            l.where_float(Lane::F64, n, [x, limit], AT_LEAST, largest, result)
         })
     }
 
@@ -357,7 +357,7 @@ impl Lowering<'_> {
         let high = self.with_number(&rows::VPXOR, &high, 1 << 63);
         let parts = (0..a.parts.len()).map(|i| {
             let limit = self.number(8, a.length(), 2f64.powi(63).to_bits());
-            self.where_float(Lane::F64, a.length(), (a.parts[i], limit), AT_LEAST, high.parts[i], low.parts[i])
+            self.where_float(Lane::F64, a.length(), [a.parts[i], limit], AT_LEAST, high.parts[i], low.parts[i])
         });
         let parts = parts.collect();
         a.with(parts)

@@ -10,10 +10,18 @@ use crate::codegen::CodegenError;
 use crate::kernel::{BinaryOp, DotOp, Value};
 use regalloc2::VReg;
 
+/// Lanes that were divided by a power of two.
+struct Divided {
+    quotient: VReg,
+    remainder: VReg,
+    /// The largest remainder that is not rounded up.
+    half: VReg,
+}
+
 impl Lowering<'_> {
     /// Computes 64-bit products of the even lanes and of the odd lanes, by the signed or unsigned multiplication `row`. `equal` is `true` if all
     /// lanes of the second factor are the same.
-    fn wide_products(&mut self, row: &'static Row, n: Length, (x, y): (VReg, VReg), equal: bool) -> (VReg, VReg) {
+    fn wide_products(&mut self, row: &'static Row, n: Length, [x, y]: [VReg; 2], equal: bool) -> (VReg, VReg) {
         let even = self.two(row, n, x, y);
         let x_odd = self.one_with(&rows::VPSRLQ, n, x, 32);
         let y_odd = if equal { y } else { self.odd_lanes(n, y) };
@@ -36,7 +44,7 @@ impl Lowering<'_> {
         let equal_lanes = self.constants.contains_key(&b);
         let (a, b) = (self.vector(a)?, self.vector(b)?);
         Ok(Held::Vector(self.map2(&a, &b, |l, n, x, y| {
-            let (even, odd) = l.wide_products(row, n, (x, y), equal_lanes);
+            let (even, odd) = l.wide_products(row, n, [x, y], equal_lanes);
             l.high_halves(n, even, odd)
         })))
     }
@@ -67,7 +75,7 @@ impl Lowering<'_> {
         let equal_lanes = self.constants.contains_key(&b);
         let (a, b) = (self.vector(a)?, self.vector(b)?);
         let result = self.map2(&a, &b, |l, n, x, y| {
-            let (even, odd) = l.wide_products(&rows::VPMULDQ, n, (x, y), equal_lanes);
+            let (even, odd) = l.wide_products(&rows::VPMULDQ, n, [x, y], equal_lanes);
             let half = l.number(8, n, 1 << 30);
             let (even, odd) = (l.two(&rows::VPADDQ, n, even, half), l.two(&rows::VPADDQ, n, odd, half));
             let (even, odd) = (l.one_with(&rows::VPSRLQ, n, even, 31), l.two(&rows::VPADDQ, n, odd, odd));
@@ -104,7 +112,7 @@ impl Lowering<'_> {
                 let mask = self.number(4, n, (1 << count) - 1);
                 let remainder = self.two(&rows::VPAND, n, x, mask);
                 let half = self.number(4, n, ((1 << count) - 1) >> 1);
-                self.round_up(n, x, (quotient.parts[i], remainder, half))
+                self.round_up(n, x, Divided { quotient: quotient.parts[i], remainder, half })
             });
             let parts = parts.collect();
             return Ok(Held::Vector(a.with(parts)));
@@ -117,12 +125,12 @@ impl Lowering<'_> {
             let mask = l.two(&rows::VPXOR, n, high, ones);
             let remainder = l.two(&rows::VPAND, n, x, mask);
             let half = l.one_with(&rows::VPSRLD, n, mask, 1);
-            l.round_up(n, x, (quotient, remainder, half))
+            l.round_up(n, x, Divided { quotient, remainder, half })
         })))
     }
 
     /// Returns the quotient, plus one if the remainder is above the threshold.
-    fn round_up(&mut self, n: Length, x: VReg, (quotient, remainder, half): (VReg, VReg, VReg)) -> VReg {
+    fn round_up(&mut self, n: Length, x: VReg, Divided { quotient, remainder, half }: Divided) -> VReg {
         let sign = self.one_with(&rows::VPSRAD, n, x, 31);
         let threshold = self.two(&rows::VPSUBD, n, half, sign);
         if self.set.avx512 {

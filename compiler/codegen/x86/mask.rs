@@ -39,7 +39,7 @@ impl Lowering<'_> {
     }
 
     /// Selects lanes of `yes` where a float comparison holds, else of `no`.
-    pub fn where_float(&mut self, lane: Lane, n: Length, (x, y): (VReg, VReg), predicate: i32, yes: VReg, no: VReg) -> VReg {
+    pub fn where_float(&mut self, lane: Lane, n: Length, [x, y]: [VReg; 2], predicate: i32, yes: VReg, no: VReg) -> VReg {
         let bytes = lane.bytes();
         let args = [Arg::Use(x), Arg::Use(y), Arg::Immediate(predicate)];
         if self.set.avx512 {
@@ -51,14 +51,14 @@ impl Lowering<'_> {
     }
 
     /// Selects lanes of `yes` where an operand is a NaN, else of `no`.
-    pub fn where_unordered(&mut self, lane: Lane, n: Length, pair: (VReg, VReg), yes: VReg, no: VReg) -> VReg {
+    pub fn where_unordered(&mut self, lane: Lane, n: Length, pair: [VReg; 2], yes: VReg, no: VReg) -> VReg {
         self.where_float(lane, n, pair, UNORDERED, yes, no)
     }
 
     /// Returns x where it is not a NaN, else 0.
     pub fn without_nan(&mut self, lane: Lane, n: Length, x: VReg) -> VReg {
         let zero = self.number(lane.bytes(), n, 0);
-        self.where_float(lane, n, (x, x), ORDERED, x, zero)
+        self.where_float(lane, n, [x, x], ORDERED, x, zero)
     }
 
     /// Lowers a comparison.

@@ -28,6 +28,21 @@ pub fn widened(kernel: &Kernel) -> EntitySet<Value> {
     widened
 }
 
+/// Lanes that are extended to words.
+#[derive(Clone, Copy)]
+struct Extended {
+    lane: Lane,
+    /// `true` for zeros above a lane; else its sign.
+    zeros: bool,
+}
+
+/// Bytes of memory that are accessed in pieces.
+struct Pieces {
+    bytes: u32,
+    /// The most bytes of a piece.
+    piece: u32,
+}
+
 impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
@@ -49,13 +64,13 @@ where
         if let Some(known) = self.loads.get(&key) {
             return Ok(known.clone());
         }
-        let loaded = if packed { self.load_packed(buffer, at, bytes, ty.lane)? } else { self.load_lanes(buffer, at, active, (zeros, ty))? };
+        let loaded = if packed { self.load_packed(buffer, at, bytes, ty.lane)? } else { self.load_lanes(buffer, at, active, ty, zeros)? };
         self.loads.insert(key, loaded.clone());
         Ok(loaded)
     }
 
-    fn load_lanes(&mut self, buffer: Buffer, at: At, active: u16, (zeros, ty): (bool, Type)) -> Result<Held, CodegenError> {
-        let loaded = self.load_some(buffer, at, active, (ty.lane, zeros))?;
+    fn load_lanes(&mut self, buffer: Buffer, at: At, active: u16, ty: Type, zeros: bool) -> Result<Held, CodegenError> {
+        let loaded = self.load_some(buffer, at, active, Extended { lane: ty.lane, zeros })?;
         if active == ty.lanes {
             return Ok(loaded);
         }
@@ -79,13 +94,14 @@ where
         Ok(Held::Halves(words.into_iter().flat_map(|word| [false, true].map(|upper| Half { word, upper })).collect()))
     }
 
-    fn load_some(&mut self, buffer: Buffer, at: At, lanes: u16, (lane, zeros): (Lane, bool)) -> Result<Held, CodegenError> {
+    fn load_some(&mut self, buffer: Buffer, at: At, lanes: u16, extended: Extended) -> Result<Held, CodegenError> {
+        let Extended { lane, zeros } = extended;
         let bytes = lane.bytes();
         let shape = self.shape(Type::scalar(lane));
         if lanes > 1
             && bytes < 4
             && self.takes_apart()
-            && let Some(held) = self.load_apart(buffer, at, lanes, (lane, zeros))?
+            && let Some(held) = self.load_apart(buffer, at, lanes, extended)?
         {
             return Ok(held);
         }
@@ -96,14 +112,14 @@ where
             Shape::Words if piece == 4 => Held::Words(Upper::Sign, places.map(|place| self.load_four(place, aligned)).collect()),
             Shape::Words => {
                 let upper = if zeros && bytes < 4 { Upper::Zeros } else { Upper::Sign };
-                Held::Words(upper, places.map(|place| self.load_pieces(place, (bytes, piece), upper == Upper::Sign)).collect())
+                Held::Words(upper, places.map(|place| self.load_pieces(place, Pieces { bytes, piece }, upper == Upper::Sign)).collect())
             }
-            Shape::Pairs => {
-                Held::Pairs(places.map(|place| [0, 4].map(|half| self.load_pieces(place.plus(half), (4, piece), true))).collect())
-            }
+            Shape::Pairs => Held::Pairs(
+                places.map(|place| [0, 4].map(|half| self.load_pieces(place.plus(half), Pieces { bytes: 4, piece }, true))).collect(),
+            ),
             Shape::Floats if self.has_words(buffer) => Held::Floats(places.map(|place| self.load_float(place)).collect()),
             Shape::Floats => {
-                let words: Vec<VReg> = places.map(|place| self.load_pieces(place, (4, piece), true)).collect();
+                let words: Vec<VReg> = places.map(|place| self.load_pieces(place, Pieces { bytes: 4, piece }, true)).collect();
                 Held::Floats(self.each(&words, |s, word| s.float_of_word(word)))
             }
         })
@@ -115,7 +131,7 @@ where
         buffer: Buffer,
         (index, offset): At,
         lanes: u16,
-        (lane, zeros): (Lane, bool),
+        Extended { lane, zeros }: Extended,
     ) -> Result<Option<Held>, CodegenError> {
         let bytes = i64::from(lane.bytes());
         let before = (offset * bytes).rem_euclid(4) / bytes;
@@ -201,7 +217,7 @@ where
     }
 
     /// Some bytes of memory as a word, of pieces where they are longer.
-    fn load_pieces(&mut self, place: Address, (bytes, piece): (u32, u32), signed: bool) -> VReg {
+    fn load_pieces(&mut self, place: Address, Pieces { bytes, piece }: Pieces, signed: bool) -> VReg {
         if bytes <= piece {
             return self.load_word(place, bytes, signed);
         }
@@ -216,7 +232,7 @@ where
     }
 
     /// The low bytes of a word to memory, in pieces where they are longer.
-    fn store_pieces(&mut self, place: Address, (bytes, piece): (u32, u32), word: VReg) {
+    fn store_pieces(&mut self, place: Address, Pieces { bytes, piece }: Pieces, word: VReg) {
         for at in (0..bytes).step_by(piece.min(bytes) as usize) {
             let lower = self.shift(WordOp::Right, word, 8 * at);
             self.store_word(place.plus(at as i32), piece.min(bytes), lower);
@@ -294,11 +310,13 @@ where
             }
             Shape::Words => {
                 let words = self.low_words(value)?;
-                places.zip(words).for_each(|(place, word)| self.store_pieces(place, (bytes, piece), word));
+                places.zip(words).for_each(|(place, word)| self.store_pieces(place, Pieces { bytes, piece }, word));
             }
             Shape::Pairs => {
                 for (place, pair) in places.zip(self.pairs(value)?) {
-                    [0, 1].into_iter().for_each(|half: usize| self.store_pieces(place.plus(4 * half as i32), (4, piece), pair[half]));
+                    [0, 1]
+                        .into_iter()
+                        .for_each(|half: usize| self.store_pieces(place.plus(4 * half as i32), Pieces { bytes: 4, piece }, pair[half]));
                 }
             }
             Shape::Floats => {
@@ -308,7 +326,7 @@ where
                         self.store_float(place, float);
                     } else {
                         let word = self.word_of_float(float);
-                        self.store_pieces(place, (4, piece), word);
+                        self.store_pieces(place, Pieces { bytes: 4, piece }, word);
                     }
                 }
             }
@@ -338,10 +356,10 @@ where
                 place = Address::at(self.register_of(place));
             }
             match shape {
-                Shape::Words | Shape::Floats => words.push(self.load_pieces(place, (ty.lane.bytes(), piece), true)),
+                Shape::Words | Shape::Floats => words.push(self.load_pieces(place, Pieces { bytes: ty.lane.bytes(), piece }, true)),
                 Shape::Pairs => {
                     let whole = Address::at(self.register_of(place));
-                    words.extend([0, 4].map(|half| self.load_pieces(whole.plus(half), (4, piece), true)));
+                    words.extend([0, 4].map(|half| self.load_pieces(whole.plus(half), Pieces { bytes: 4, piece }, true)));
                 }
             }
         }

@@ -29,6 +29,15 @@ pub(super) fn long_division(op: BinaryOp) -> Option<Support> {
     }))
 }
 
+/// A minimum or a maximum.
+#[derive(Clone, Copy)]
+struct Limit {
+    /// `true` for the minimum.
+    smaller: bool,
+    /// `true` if a NaN operand gives a NaN; else it gives the other operand.
+    propagates: bool,
+}
+
 impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
@@ -112,16 +121,16 @@ where
                 let less = self.call_float(format, FloatOp::Less, &[&x, &y])[0];
                 self.choose_words(less, &y, &x)
             }
-            BinaryOp::FloatMinPropagate => self.soft_limit(format, (true, true), &x, &y),
-            BinaryOp::FloatMaxPropagate => self.soft_limit(format, (false, true), &x, &y),
-            BinaryOp::FloatMinIgnore => self.soft_limit(format, (true, false), &x, &y),
-            BinaryOp::FloatMaxIgnore => self.soft_limit(format, (false, false), &x, &y),
+            BinaryOp::FloatMinPropagate => self.soft_limit(format, Limit { smaller: true, propagates: true }, &x, &y),
+            BinaryOp::FloatMaxPropagate => self.soft_limit(format, Limit { smaller: false, propagates: true }, &x, &y),
+            BinaryOp::FloatMinIgnore => self.soft_limit(format, Limit { smaller: true, propagates: false }, &x, &y),
+            BinaryOp::FloatMaxIgnore => self.soft_limit(format, Limit { smaller: false, propagates: false }, &x, &y),
             op => return self.unsupported(format_args!("{op:?} of floats on this CPU level")),
         })
     }
 
-    /// Computes IEEE's minimum or maximum: −0 is less than 0. With `propagates`, a NaN operand gives a NaN, else the other operand.
-    fn soft_limit(&mut self, format: Format, (smaller, propagates): (bool, bool), x: &Bits, y: &Bits) -> Bits {
+    /// Computes IEEE's minimum or maximum: −0 is less than 0.
+    fn soft_limit(&mut self, format: Format, Limit { smaller, propagates }: Limit, x: &Bits, y: &Bits) -> Bits {
         let (low, high) = if smaller { (x, y) } else { (y, x) };
         let less = self.call_float(format, FloatOp::Less, &[low, high])[0];
         let other = self.choose_words(less, x, y);

@@ -7,7 +7,7 @@ use crate::codegen::support::Format;
 use crate::kernel::{BinaryOp, CompareOp, UnaryOp};
 
 /// Converts a float to another format.
-pub(super) fn between<O: Ops>(ops: &mut O, (from, to): (Format, Format), bits: Pair<O>) -> Pair<O> {
+pub(super) fn between<O: Ops>(ops: &mut O, from: Format, to: Format, bits: Pair<O>) -> Pair<O> {
     let parts = Parts::of(ops, from, bits);
     let exponent = ops.two(WordOp::Add, parts.exponent, Operand::Number(to.bias() - from.bias()));
     let found = rounded(ops, to, parts.sign, exponent, parts.mantissa);

@@ -36,7 +36,7 @@ pub fn compute<O: Ops>(ops: &mut O, what: Support, arguments: &[O::Word]) -> Vec
             };
             divide::integers(ops, is_signed, remainder, a, b)
         }
-        Support::Convert(from, to) => convert::between(ops, (from, to), a),
+        Support::Convert(from, to) => convert::between(ops, from, to, a),
         Support::Float(format, op) => match op {
             FloatOp::Add => add::sum(ops, format, a, b),
             FloatOp::Multiply => multiply::product(ops, format, a, b),
