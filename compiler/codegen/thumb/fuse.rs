@@ -1,8 +1,8 @@
-//! A pass after lowering that fuses shifts and products into the only instruction that uses them.
+//! A pass after lowering that fuses shifts, products and addresses into the only instruction that uses them.
 
 use super::inst::{Arg, Inst, Op};
 use super::rows::{self, Row};
-use crate::codegen::own::Function;
+use crate::codegen::own::{Address, Base, Function};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
@@ -20,8 +20,12 @@ pub(super) fn fuse(function: &mut Function<Inst>, uses: &[u32], has_dsp: bool) {
                 data.insts[at] = inst;
                 gone[source] = true;
             }
-            if let (Op::Row(row), Some(&Arg::Def(result))) = (data.insts[at].op, data.insts[at].args.first())
-                && row.pure
+            let inst = &data.insts[at];
+            let is_pure = match inst.op {
+                Op::Row(row) => row.pure,
+                op => op == Op::LoadAddress,
+            };
+            if let Some(&Arg::Def(result)) = inst.args.first().filter(|_| is_pure)
                 && uses[result.vreg()] == 1
             {
                 defined.insert(result, at);
@@ -47,6 +51,9 @@ fn high_product(inst: &Inst, uses: &[u32]) -> Option<Inst> {
 
 /// Fuses an instruction with the definition of one of its operands. Returns the new instruction and the position of the definition.
 fn fused(insts: &[Inst], at: usize, defined: &FxHashMap<VReg, usize>) -> Option<(Inst, usize)> {
+    if let Some(found) = product_in_address(insts, at, defined).or_else(|| element_of_array(insts, at, defined)) {
+        return Some(found);
+    }
     let Op::Row(row) = insts[at].op else { return None };
     let source = |register: VReg| {
         let &place = defined.get(&register)?;
@@ -68,6 +75,46 @@ fn fused(insts: &[Inst], at: usize, defined: &FxHashMap<VReg, usize>) -> Option<
             }
             let Arg::Use(a) = a else { return None };
             source(a).and_then(|(place, made, args)| Some((with(row, made, to, Arg::Use(b), args)?, place)))
+        }
+        _ => None,
+    }
+}
+
+/// Fuses an address with the product that is its index.
+fn product_in_address(insts: &[Inst], at: usize, defined: &FxHashMap<VReg, usize>) -> Option<(Inst, usize)> {
+    match (insts[at].op, &insts[at].args[..]) {
+        (
+            Op::LoadAddress,
+            &[to @ Arg::Def(_), Arg::Memory(Address { base: Base::Register(base), index: Some((index, 0)), displacement: 0 })],
+        ) => {
+            let &place = defined.get(&index)?;
+            let is_product = insts[place].op == Op::Row(&rows::MUL);
+            match insts[place].args[..] {
+                [_, a, b] if is_product => Some((Inst { op: Op::Row(&rows::MLA), args: vec![to, a, b, Arg::Use(base)] }, place)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Fuses a load with the address of an element of the first stack array. Kernels pass no arguments on the stack, so this array begins at the stack
+/// pointer.
+fn element_of_array(insts: &[Inst], at: usize, defined: &FxHashMap<VReg, usize>) -> Option<(Inst, usize)> {
+    let inst = &insts[at];
+    let is_word = inst.moved().is_some_and(|moved| !moved.store) && !inst.is_of_pair();
+    match inst.args[..] {
+        [to, Arg::Memory(Address { base: Base::Register(base), index: None, displacement: 0 })] if is_word => {
+            let &place = defined.get(&base)?;
+            let made = &insts[place];
+            match made.args[..] {
+                [_, array @ Arg::Memory(Address { base: Base::Locals, index: Some((_, 0..4)), displacement: 0 })]
+                    if made.op == Op::LoadAddress =>
+                {
+                    Some((Inst { op: inst.op, args: vec![to, array] }, place))
+                }
+                _ => None,
+            }
         }
         _ => None,
     }
@@ -98,18 +145,46 @@ fn with(row: &Row, made: &Row, to: Arg, a: Arg, operands: &[Arg]) -> Option<Inst
 mod tests {
     use super::*;
     use crate::codegen::own::count_uses;
+    use crate::codegen::thumb::inst::Own;
     use regalloc2::RegClass;
 
     /// Fuses a list of instructions, and returns the names of the remaining ones.
     fn left(list: &[(&'static Row, Vec<Arg>)]) -> Vec<&'static str> {
+        let name = |op: Op| if let Op::Row(row) = op { row.name } else { "" };
+        let list: Vec<_> = list.iter().map(|(row, args)| (Op::Row(row), args.clone())).collect();
+        all_left(&list).iter().map(|(op, _)| name(*op)).collect()
+    }
+
+    /// Fuses a list of instructions.
+    fn all_left(list: &[(Op, Vec<Arg>)]) -> Vec<(Op, Vec<Arg>)> {
         let mut function = Function { registers: 10, ..Function::default() };
         let block = function.block();
         function.order.push(block);
-        function.at(block).insts = list.iter().map(|(row, args)| Inst { op: Op::Row(row), args: args.clone() }).collect();
+        function.at(block).insts = list.iter().map(|(op, args)| Inst { op: *op, args: args.clone() }).collect();
         let uses = count_uses(&function);
         fuse(&mut function, &uses, true);
-        let name = |inst: &Inst| if let Op::Row(row) = inst.op { row.name } else { "" };
-        function.at(block).insts.iter().map(name).collect()
+        function.at(block).insts.iter().map(|inst| (inst.op, inst.args.clone())).collect()
+    }
+
+    #[test]
+    fn addresses_become_part_of_products_and_loads() {
+        let v = |n| VReg::new(n, RegClass::Int);
+        let at = |base, index, displacement| Arg::Memory(Address { base, index, displacement });
+        let product = (Op::Row(&rows::MUL), vec![Arg::Def(v(4)), Arg::Use(v(0)), Arg::Use(v(1))]);
+        let address = |index, displacement| {
+            let memory = at(Base::Register(v(2)), Some((v(4), index)), displacement);
+            (Op::LoadAddress, vec![Arg::Def(v(5)), memory])
+        };
+        let sum = (Op::Row(&rows::MLA), vec![Arg::Def(v(5)), Arg::Use(v(0)), Arg::Use(v(1)), Arg::Use(v(2))]);
+        assert_eq!(all_left(&[product.clone(), address(0, 0)]), [sum]);
+        assert_eq!(all_left(&[product.clone(), address(1, 0)]), [product.clone(), address(1, 0)]);
+        assert_eq!(all_left(&[product.clone(), address(0, 4)]), [product, address(0, 4)]);
+        let element = |displacement| at(Base::Locals, Some((v(0), 3)), displacement);
+        let place = |displacement| (Op::LoadAddress, vec![Arg::Def(v(5)), element(displacement)]);
+        let load = |memory| (Op::Own(Own::Load(4, false)), vec![Arg::Def(v(6)), memory]);
+        let near = at(Base::Register(v(5)), None, 0);
+        assert_eq!(all_left(&[place(0), load(near)]), [load(element(0))]);
+        assert_eq!(all_left(&[place(8), load(near)]), [place(8), load(near)], "not the first array");
     }
 
     #[test]

@@ -22,10 +22,10 @@ pub fn step_pointers<S: Stepped>(function: &mut Function<Inst<S::Own>>) {
     let ended: Vec<Ended> = rounds.into_iter().filter_map(stepped).map(|(pointer, round)| (round, pointer)).collect();
     let mut uses = count_uses(function);
     sweep(function, &mut uses);
-    for (round, (next, base, factor)) in ended {
+    for (round, pointer) in ended {
         // The counter is only used by its sum, and the sum by the comparison and the next round.
         if uses[round.counter.vreg()] == 1 && uses[round.next.vreg()] == 2 {
-            round.end_by::<S>(function, next, base, factor);
+            round.end_by::<S>(function, pointer, &numbers);
         }
     }
 }

@@ -5,6 +5,7 @@ use super::inst::{Inst, Op, Operations};
 use super::set::WordSet;
 use crate::codegen::own::{Address, Block, Function};
 use regalloc2::{RegClass, VReg};
+use rustc_hash::FxHashMap;
 
 /// Result of an instruction on which addresses may depend, as a term of its registers.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -169,24 +170,37 @@ impl Round {
 
     /// Computes the product of a register and a constant in the block before the loop.
     fn product_before<S: Stepped>(&self, function: &mut Function<Inst<S::Own>>, register: VReg, factor: i32) -> VReg {
-        let [number, product] = [0, 1].map(|_| function.register(RegClass::Int));
+        let product = function.register(RegClass::Int);
+        if let Some(inst) = S::scaled(product, register, factor.into()) {
+            function.at(self.before).insts.push(inst);
+            return product;
+        }
+        let number = function.register(RegClass::Int);
         let insts = &mut function.at(self.before).insts;
         insts.push(Inst::new(Op::Constant(factor), &[Arg::Def(number)]));
         insts.push(Inst::row(S::ROWS.product, &[Arg::Def(product), Arg::Use(register), Arg::Use(number)]));
         product
     }
 
-    /// Ends the loop by a comparison of a pointer, and removes the counter. The pointer is `base` plus a multiple of the counter. Only the counter's own sum and
-    /// its comparison may use the counter.
-    pub fn end_by<S: Stepped>(&self, function: &mut Function<Inst<S::Own>>, next: VReg, base: Address, factor: i32) {
-        let bound = match &function.at(self.head).end {
-            Some((Inst { args, .. }, _)) => match args[..] {
-                [_, Arg::Number(number)] => Ok(number),
-                [_, Arg::Use(register)] => Err(register),
-                _ => return,
-            },
-            None => return,
-        };
+    /// Returns the bound of the counter: a constant, or the register that holds it. `numbers` are registers that hold constants.
+    fn bound<O: Operations>(&self, function: &Function<Inst<O>>, numbers: &FxHashMap<VReg, i32>) -> Option<Result<i32, VReg>> {
+        let (Inst { args, .. }, _) = function.blocks[self.head.0 as usize].end.as_ref()?;
+        match args[..] {
+            [_, Arg::Number(number)] => Some(Ok(number)),
+            [_, Arg::Use(register)] => Some(numbers.get(&register).copied().ok_or(register)),
+            _ => None,
+        }
+    }
+
+    /// Ends the loop by a comparison of a pointer, and removes the counter. `pointer` is the next value of the pointer, its base address, and the factor
+    /// of the counter that is added. Only the counter's own sum and its comparison may use the counter.
+    pub fn end_by<S: Stepped>(
+        &self,
+        function: &mut Function<Inst<S::Own>>,
+        (next, base, factor): (VReg, Address, i32),
+        numbers: &FxHashMap<VReg, i32>,
+    ) {
+        let Some(bound) = self.bound(function, numbers) else { return };
         let Some(end) = self.before::<S>(function, base, factor, bound) else { return };
         if let Some((inst, _)) = &mut function.at(self.head).end {
             *inst = Inst::new(Op::CompareBranch(S::BELOW), &[Arg::Use(next), Arg::Use(end)]);
