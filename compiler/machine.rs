@@ -210,6 +210,8 @@ pub struct Machine {
     pub shifts_by_lane: bool,
     /// `true` if one instruction computes a doubling high product, and another one shifts each lane by a separate count and rounds.
     pub doubling_products: bool,
+    /// `true` if one instruction gives only the high half of a product of words.
+    pub high_products: bool,
     /// `true` if one instruction shifts a word right and saturates it.
     pub clamps: bool,
     /// `true` if loads and stores must be at multiples of their bytes.
@@ -315,6 +317,7 @@ const LEAST: Machine = Machine {
     by_element: false,
     shifts_by_lane: false,
     doubling_products: false,
+    high_products: false,
     clamps: false,
     only_aligned: false,
     splits_bytes: false,
@@ -434,6 +437,7 @@ const WITH_FPU: Machine = Machine {
     index_bits: 32,
     requantize: Requantize::Products,
     shifts_by_lane: true,
+    high_products: true,
     clamps: true,
     interleaved_bytes: 4,
     l1_bytes: 1 << 10,
@@ -445,7 +449,7 @@ const WITH_FPU: Machine = Machine {
 const WITHOUT_FPU: Machine = Machine { fma: false, ..WITH_FPU };
 
 /// A core without DSP instructions: bytes are widened one by one, and once for all products is best.
-const WITHOUT_DSP: Machine = Machine { dot: DotProduct::Signed16, ..WITH_FPU };
+const WITHOUT_DSP: Machine = Machine { dot: DotProduct::Signed16, high_products: false, ..WITH_FPU };
 
 /// Armv6-M. Most instructions only use eight registers, and products have 32 bits.
 const BASELINE: Machine = Machine {
@@ -454,6 +458,7 @@ const BASELINE: Machine = Machine {
     // Bytes are loaded with their signs, and multiplied one by one.
     dot: DotProduct::Signed16,
     pixel_pairs: true,
+    high_products: false,
     clamps: false,
     only_aligned: true,
     ..WITH_FPU

@@ -13,7 +13,7 @@ mod inert;
 mod products;
 
 use super::ranges::{Range, ranges, type_range, within};
-use super::requantize::{Floats, MOST_ADDED, Precision, Problem, ROOM, Requantizer, Rule, Scale, Solution, Solved};
+use super::requantize::{Floats, MOST_ADDED, Precision, Problem, ROOM, Requantizer, Rule, Scale, Solution, Solved, Unshifted};
 use super::sum_of_two::{Fit, Fits, SumOfTwo};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Interval, Node, RequantizeRule, Scalar, ScalarOp, Value};
@@ -106,6 +106,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         old: &epilogue.expression,
         requantize: cx.machine.requantize,
         steps: cx.machine.doubling_products,
+        unshifted: cx.machine.high_products.then_some(if cx.machine.clamps { Unshifted::AfterLow } else { Unshifted::First }),
         accumulator: accumulator
             .and_then(|accumulator| Some((epilogue.operands.iter().position(|&v| v == accumulator.value)?, accumulator))),
         toward_zero,
@@ -218,6 +219,8 @@ struct Rewriter<'a> {
     requantize: Requantize,
     /// See [`Problem::steps`].
     steps: bool,
+    /// See [`Problem::unshifted`].
+    unshifted: Option<Unshifted>,
     /// Number of the input that is the accumulator, and the accumulator.
     accumulator: Option<(usize, Accumulator<'a>)>,
     /// `true` if the kernel may round floats towards zero.
@@ -402,13 +405,13 @@ impl<'a> Rewriter<'a> {
             })
         };
         let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
-        let solution = Solution::clone(&*self.solved.solve(self.problem(Rule::FixedPoint(rule), node), scales)?);
+        let solution = Solution::clone(&*self.solved.solve(self.problem(Rule::FixedPoint(rule), node, old[0]), scales)?);
         let product = self.scaled_product(rule, node, moved, &solution);
         Some(product.unwrap_or_else(|| self.fitted(rule, node, (old[0], moved[old[0].index()]), solution)))
     }
 
-    /// Describes the task of a node's sequence.
-    fn problem(&self, rule: Rule, node: Node) -> Problem {
+    /// Describes the task of a node's sequence. `sum` is an old node.
+    fn problem(&self, rule: Rule, node: Node, sum: Node) -> Problem {
         let results = self.told_apart(node);
         Problem {
             rule,
@@ -416,6 +419,7 @@ impl<'a> Rewriter<'a> {
             toward_zero: self.toward_zero,
             narrows: self.narrows_to_bytes(node),
             integers: self.of_integers(),
+            unshifted: self.unshifted.filter(|_| self.begins_with_offsets(sum)),
             steps: self.steps,
         }
     }
@@ -484,13 +488,18 @@ impl<'a> Rewriter<'a> {
         of_channels.map_or_else(|| vec![(low as i64, high as i64); channels], <[_]>::to_vec)
     }
 
+    /// Tests whether offsets of a sum take no instruction. `sum` is an old node.
+    fn begins_with_offsets(&self, sum: Node) -> bool {
+        let takes_offsets = self.accumulator_at(sum).is_some_and(|accumulator| accumulator.takes_offsets);
+        takes_offsets && self.offsets.is_empty() && self.only_reader(sum).is_some()
+    }
+
     /// Adds offsets to a sum. The accumulator begins with them if nothing else reads it; otherwise they are added here.
     fn offset(&mut self, old: Node, sum: Node, offsets: Vec<i32>) -> Node {
         if offsets.iter().all(|&offset| offset == 0) {
             return sum;
         }
-        let begins = self.accumulator_at(old).is_some_and(|accumulator| accumulator.takes_offsets);
-        if begins && self.offsets.is_empty() && self.only_reader(old).is_some() {
+        if self.begins_with_offsets(old) {
             self.offsets = offsets;
             return sum;
         }

@@ -25,7 +25,8 @@
 //!   the shift, so 1 is subtracted below a pivot. Sums can begin with the offset, so it takes no instruction.
 //!
 //! Machines with few floats or none use one product of signed integers instead. It is `(sum · multiplier + c) >> shift` in 32 bits if sums are small,
-//! otherwise `(((sum + offset) · multiplier >> 32) + c) >> shift`. All channels have one shift.
+//! otherwise `(((sum + offset) · multiplier >> 32) + c) >> shift`. All channels have one shift. It is 0 if the high half of a product takes one
+//! instruction, sums begin with the offset, and all channels have parameters without a shift.
 //!
 //! `stairs.rs` computes the thresholds. `rounded.rs`, `float.rs`, `product.rs` and `signed.rs` are the searches. `sequence.rs` writes the
 //! instructions, and `solve.rs` takes the cheapest sequence.
@@ -43,4 +44,4 @@ pub use float::neighbour;
 pub use numbers::ROOM;
 pub use sequence::{OfProduct, Precision, Requantizer};
 pub use solve::{Solution, Solved};
-pub use stairs::{Floats, MOST_ADDED, Problem, Rule, Scale};
+pub use stairs::{Floats, MOST_ADDED, Problem, Rule, Scale, Unshifted};

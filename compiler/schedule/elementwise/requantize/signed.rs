@@ -9,7 +9,7 @@
 
 use super::numbers::ROOM_ADDED;
 use super::rounded::{first_multiple_within, rounded_shift};
-use super::stairs::{Channel, Stairs, Threshold};
+use super::stairs::{Channel, Stairs, Threshold, Unshifted};
 
 /// Numbers that all channels of a layer share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +29,7 @@ const MOST_SHIFT: u32 = 19;
 
 impl Form {
     /// Returns the forms to try for a layer, the cheapest first.
-    pub fn of(stairs: &[Stairs]) -> Vec<Self> {
+    pub fn of(stairs: &[Stairs], unshifted: Option<Unshifted>) -> Vec<Self> {
         let scaled = || stairs.iter().filter(|stairs| stairs.constant().is_none());
         let Some(least) = scaled().map(|stairs| stairs.scale.shift).min() else {
             return vec![Self { places: 0, shift: 0 }];
@@ -38,7 +38,9 @@ impl Form {
         let low = 30u32.checked_sub((most as u64).next_power_of_two().ilog2()).map(|shift| Self { places: 0, shift });
         // Multipliers are as large as possible, or half of that.
         let shifts = [1, 2].into_iter().filter_map(|less| least.checked_sub(less)).map(|shift| shift.min(MOST_SHIFT));
-        low.into_iter().chain(shifts.map(|shift| Self { places: 32, shift })).collect()
+        let high = |shift| Self { places: 32, shift };
+        let [first, second] = [Unshifted::First, Unshifted::AfterLow].map(|place| (unshifted == Some(place)).then(|| high(0)));
+        first.into_iter().chain(low).chain(second).chain(shifts.map(high)).collect()
     }
 
     /// Finds the parameters of a channel.

@@ -51,7 +51,7 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
     }
     let Some(stairs) = scales.iter().map(|scale| Stairs::new(problem, *scale)).collect::<Option<Vec<Stairs>>>() else { return steps };
     if problem.integers {
-        return Form::of(&stairs).into_iter().find_map(|form| of_integers(form, &stairs));
+        return Form::of(&stairs, problem.unshifted).into_iter().find_map(|form| of_integers(form, &stairs));
     }
     let float = |precision| Requantizer::Float { signed: low < 0, precision };
     let is_exact = |stairs: &Stairs| stairs.constant().is_some() || stairs.scale.sums.0.abs().max(stairs.scale.sums.1) <= MOST_EXACT;
@@ -112,6 +112,7 @@ mod tests {
     use super::*;
     use crate::ir::scalar::integer::{requantize, saturating_rounding_doubling_high_mul};
     use crate::kernel::interpret::fma_toward_zero;
+    use crate::schedule::elementwise::requantize::Unshifted;
     use crate::schedule::elementwise::requantize::stairs::Floats;
 
     /// Computes a solution's result for a sum, by the definition of the sequence.
@@ -166,6 +167,11 @@ mod tests {
         }
     }
 
+    /// Returns another place for results without a shift from case to case.
+    fn unshifted(case: usize) -> Option<Unshifted> {
+        [None, Some(Unshifted::AfterLow), Some(Unshifted::First)][case / 8 % 3]
+    }
+
     struct Numbers(u64);
 
     impl Numbers {
@@ -202,8 +208,9 @@ mod tests {
             // Products of integers fit double rounding only for results of one sign.
             let one_sign = integers && rule == RequantizeRule::TfliteDouble;
             let low = if one_sign { 0 } else { -(numbers.below(256) as i64) };
-            let (toward_zero, narrows, steps) = (case % 2 == 0, case % 8 < 2, case % 16 == 5);
-            let problem = Problem { rule: Rule::FixedPoint(rule), results: (low, low + 255), toward_zero, narrows, integers, steps };
+            let (toward_zero, narrows, steps, unshifted) = (case % 2 == 0, case % 8 < 2, case % 16 == 5, unshifted(case as usize));
+            let problem =
+                Problem { rule: Rule::FixedPoint(rule), results: (low, low + 255), toward_zero, narrows, integers, unshifted, steps };
             let Some(solution) = solve(&problem, &scales) else { continue };
             used[match solution.requantizer {
                 Requantizer::Float { precision: Precision::Nearest, .. } => 0,
@@ -250,7 +257,8 @@ mod tests {
             let low = [0, -128, -255][case % 3];
             let (results, toward_zero, narrows) = ((low, low + 255), case % 2 == 0, case % 4 > 1);
             for integers in [false, true] {
-                let problem = Problem { rule: Rule::Binary64, results, toward_zero, narrows, integers, steps: true };
+                let problem =
+                    Problem { rule: Rule::Binary64, results, toward_zero, narrows, integers, unshifted: unshifted(case), steps: true };
                 let Some(solution) = solve(&problem, &[scale]) else { continue };
                 solved[usize::from(integers)] += 1;
                 for sum in scale.sums.0..=scale.sums.1 {
@@ -283,6 +291,7 @@ mod tests {
                 toward_zero: true,
                 narrows: true,
                 integers: false,
+                unshifted: unshifted(case),
                 steps: false,
             };
             let products = solve(&Problem { integers: true, ..problem }, &[scale]);
@@ -305,7 +314,8 @@ mod tests {
     fn what_cannot_be_proven_has_no_solution() {
         let scale = Scale { multiplier: 1 << 30, shift: 4, sums: (-1000, 1000), floats: Floats::default() };
         let rule = Rule::FixedPoint(RequantizeRule::TfliteDouble);
-        let problem = Problem { rule, results: (-128, 127), toward_zero: true, narrows: true, integers: false, steps: false };
+        let problem =
+            Problem { rule, results: (-128, 127), toward_zero: true, narrows: true, integers: false, unshifted: None, steps: false };
         assert!(solve(&problem, &[scale]).is_some());
         let products = Problem { integers: true, ..problem };
         assert!(solve(&products, &[Scale { multiplier: 1_326_970_308, ..scale }]).is_none(), "two signs, rounded twice");

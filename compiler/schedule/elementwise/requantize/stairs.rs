@@ -76,6 +76,15 @@ impl Rule {
     }
 }
 
+/// Place of a high half without a shift among the forms, if the high half of a product takes one instruction and sums begin with an offset.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Unshifted {
+    /// Before the low half.
+    First,
+    /// After the low half, whose shift is a part of the saturation.
+    AfterLow,
+}
+
 /// Properties that all channels share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Problem {
@@ -89,6 +98,8 @@ pub struct Problem {
     pub narrows: bool,
     /// `true` if the machine scales only by products of integers.
     pub integers: bool,
+    /// Place of results without a shift among the products of integers.
+    pub unshifted: Option<Unshifted>,
     /// `true` if the steps of a rule with two roundings take one instruction each.
     pub steps: bool,
 }

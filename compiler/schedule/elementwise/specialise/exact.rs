@@ -22,7 +22,7 @@ impl Rewriter<'_> {
         let scaled = self.scaled(node, moved)?;
         let sums = self.intervals(scaled.sum.0, scaled.factors.len());
         let scales: Option<Vec<Scale>> = scaled.factors.iter().zip(sums).map(|(&factor, sums)| Scale::of_double(factor, sums)).collect();
-        let solution = scales.and_then(|scales| self.solved.solve(self.problem(Rule::Binary64, node), scales));
+        let solution = scales.and_then(|scales| self.solved.solve(self.problem(Rule::Binary64, node, scaled.sum.0), scales));
         match solution {
             // A sequence ignores the rule.
             Some(solution) => Some(self.fitted(RequantizeRule::TfliteSingle, node, scaled.sum, Solution::clone(&*solution))),

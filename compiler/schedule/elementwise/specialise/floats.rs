@@ -13,7 +13,7 @@ impl Rewriter<'_> {
     pub(super) fn scaled_by_floats(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
         let found = ScaledFloats::of(self.old, node)?;
         let scales = self.scales(&found)?;
-        let mut problem = self.problem(Rule::Binary32, node);
+        let mut problem = self.problem(Rule::Binary32, node, found.sum);
         let is_exact = found.is_product() && problem.narrows && scales.iter().all(Scale::fits_low_half);
         problem.results = (problem.results.0.max(found.results.0), problem.results.1.min(found.results.1));
         let (sum, added) = (moved[found.sum.index()], self.added(node));
