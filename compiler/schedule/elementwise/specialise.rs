@@ -18,7 +18,7 @@ use super::sum_of_two::{Fit, Fits, SumOfTwo};
 use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Interval, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use crate::machine::Requantize;
-use crate::schedule::context::Context;
+use crate::schedule::context::{Context, Goal};
 use cranelift_entity::EntityRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -60,6 +60,13 @@ pub struct Accumulator<'a> {
     pub channels: &'a [(i64, i64)],
     /// `true` if its sums can begin with an offset.
     pub takes_offsets: bool,
+}
+
+/// Returns the place of results without a shift among products of integers: see [`Problem::unshifted`]. Layers of small code share kernels with a
+/// shift, since not every layer can do without it.
+fn unshifted(cx: &Context<'_>) -> Option<Unshifted> {
+    let place = if cx.machine.clamps { Unshifted::AfterLow } else { Unshifted::First };
+    (cx.machine.high_products && cx.goal == Goal::Speed).then_some(place)
 }
 
 /// Specialises an epilogue. `accumulator` is the root's result, if there is a root.
@@ -106,7 +113,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         old: &epilogue.expression,
         requantize: cx.machine.requantize,
         steps: cx.machine.doubling_products,
-        unshifted: cx.machine.high_products.then_some(if cx.machine.clamps { Unshifted::AfterLow } else { Unshifted::First }),
+        unshifted: unshifted(cx),
         accumulator: accumulator
             .and_then(|accumulator| Some((epilogue.operands.iter().position(|&v| v == accumulator.value)?, accumulator))),
         toward_zero,
