@@ -270,6 +270,27 @@ impl Machine {
         }
     }
 
+    /// Tests whether rounds of independent loops run one after another. They may then share scratch memory.
+    pub fn shares_scratch(&self) -> bool {
+        !self.at_once
+    }
+
+    /// Tests whether rounds of independent loops run at the same time. Each then waits for its own sums while others compute.
+    pub fn hides_latency(&self) -> bool {
+        self.at_once
+    }
+
+    /// Tests whether every lane of a vector is a register of its own.
+    pub fn holds_lanes(&self) -> bool {
+        matches!(self.registers, Registers::Lanes(_))
+    }
+
+    /// Tests whether work on operands pays if products of bytes then take them: flipped signs, and weights that are moved to signed bytes. On GPUs
+    /// this gain is not measured.
+    pub fn converts_operands(&self) -> bool {
+        !self.holds_lanes()
+    }
+
     /// Returns the bytes of a vector.
     pub fn vector_bytes(&self) -> u16 {
         self.vector_bits / 8

@@ -93,12 +93,12 @@ impl<'a> Context<'a> {
 
     /// Tests whether iterations of independent loops run one after another. They may then share scratch memory.
     pub fn shares_scratch(&self) -> bool {
-        !self.machine.at_once
+        self.machine.shares_scratch()
     }
 
     /// Tests whether iterations of independent loops run at the same time. Each then waits for its own sums while others compute.
     pub fn hides_latency(&self) -> bool {
-        self.machine.at_once
+        self.machine.hides_latency()
     }
 
     /// Returns the multiply-accumulate operations from which a kernel may be split. With threads, the cost of the finished kernel decides, too.

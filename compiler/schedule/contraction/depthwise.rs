@@ -19,8 +19,8 @@ use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::operands::strips::Strips;
 use crate::schedule::contraction::rows::staged_rows;
 use crate::schedule::contraction::rows::staging::{Ring, Staging};
-use crate::schedule::contraction::tiles::loops::hoisted;
-use crate::schedule::contraction::tiles::register_tile::words;
+use crate::schedule::contraction::tiles::hoisted::hoisted;
+use crate::schedule::contraction::tiles::table::words;
 use crate::schedule::contraction::tiles::tile::join;
 use crate::schedule::elementwise::lanes::repeat;
 use crate::schedule::elementwise::operands::ElementWise;
@@ -72,7 +72,7 @@ impl<'a> DepthwiseSchedule<'a> {
         let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
         let repeat = work.outputs / work.channels;
         let staged = form != Form::Float || work.reads_halves() || work.is_padded() || repeat != 1;
-        let shorter = if staged && !cx.machine.at_once { work.cut_row(cx.in_short_sections, 1) } else { None };
+        let shorter = if staged && cx.shares_scratch() { work.cut_row(cx.in_short_sections, 1) } else { None };
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let step = if form == Form::Float { 1 } else { 2 };
         let lanes = u64::from(cx.machine.lanes(2));
@@ -217,7 +217,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         }
         // A ring keeps rows from round to round. A pixel that is computed in place may overwrite what others have yet to read.
         let overwrites = shared.iter().any(|pair| pair.read == work.input);
-        let apart = self.cx.machine.at_once || self.staging.is_none() && !overwrites;
+        let apart = !self.cx.shares_scratch() || self.staging.is_none() && !overwrites;
         b.independent(apart);
         let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range, apart };
         match &self.in_place {
@@ -274,9 +274,9 @@ impl Lowering<'_> {
     fn images(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
         let (work, numbers) = (&self.schedule.work, &self.numbers);
         let sized = Image { work, numbers };
-        let (staging, at_once) = (self.schedule.staging.as_ref(), self.schedule.cx.machine.at_once);
+        let (staging, shares_scratch) = (self.schedule.staging.as_ref(), self.schedule.cx.shares_scratch());
         let buffers = (self.input, self.pixels);
-        if let Some(staging) = staging.filter(|_| at_once) {
+        if let Some(staging) = staging.filter(|_| !shares_scratch) {
             numbers.batch.repeat(b, |b, image| {
                 let first = numbers.plane_elements.scale(b, image);
                 staged_rows::stage_image(b, sized, staging, buffers, (first, image));
@@ -288,7 +288,7 @@ impl Lowering<'_> {
             let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[1].value(b)));
             let mut outcome = Ok(());
             let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: image };
-            staged_rows::for_rows(b, (sized, at_once), staging, buffers, (place, start, end), |b, at| {
+            staged_rows::for_rows(b, (sized, shares_scratch), staging, buffers, (place, start, end), |b, at| {
                 let y = at.y;
                 let [planes, rows, _] = &work.phases;
                 let rows = staged_rows::window_rows(b, sized, staging, at, (&planes.list[0], &rows.list[0]));

@@ -18,10 +18,11 @@ use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::operands::strips::{NARROWEST, Strips};
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::contraction::rows::staging::Staging;
-use crate::schedule::contraction::tiles::register_tile::{
-    TILES_AT_ONCE, Tile, choose_tile, joins_rests, lanes_of, loads_part, names_elements, words,
-};
+use crate::schedule::contraction::tiles::register_tile::{choose_tile, joins_rests, lanes_of, loads_part, most_pixels};
 use crate::schedule::contraction::tiles::squares;
+use crate::schedule::contraction::tiles::table::{
+    LONGEST_ROUND, MOST_WITHOUT_LOOP, MOST_WORDS_WITHOUT_LOOP, Tile, names_elements, rounds, words,
+};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::pair::Pair;
 use crate::schedule::unsupported::Unsupported;
@@ -76,9 +77,6 @@ const MANY_ROWS: u64 = 8;
 
 /// Minimum number of multiply-accumulates for which parts with their own working memory are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 16;
-
-/// Maximum number of groups of k that are a round on machines of words: a row of a 3×3 window over three channels in pairs.
-const MOST_WITHOUT_LOOP: u64 = 5;
 
 /// Maximum number of elements of k that are unrolled, for pairs of floats.
 const ONE_ROUND: u64 = 16;
@@ -152,7 +150,7 @@ impl<'a> DirectSchedule<'a> {
         let must_stage = converts || work.reads_halves() || work.is_padded() || work.channel_planes.is_some();
         let if_staged = if must_stage || by_pixel { None } else { overwritten_if_staged(cx, &work) };
         let staged = must_stage || cx.stages && if_staged.is_some();
-        let may_be_cut = staged && !cx.machine.at_once;
+        let may_be_cut = staged && cx.shares_scratch();
         let shorter = match work.is_pointwise() && work.groups == 1 {
             true => fold_pixels(&cx, &mut work, (staged.then_some(form), may_be_cut && cx.in_short_sections)).filter(|_| may_be_cut),
             false if may_be_cut && work.joins_rows(&cx, form) => {
@@ -189,19 +187,19 @@ impl<'a> DirectSchedule<'a> {
         Ok(schedule)
     }
 
-    /// Returns the elements of the buffer for filled panels: the largest panel, or all panels of a matrix product if rounds of loops run at the
-    /// same time.
+    /// Returns the elements of the buffer for filled panels: the largest panel, or all panels of a matrix product if rounds share no scratch
+    /// memory.
     pub(super) fn filled_elements(&self) -> u64 {
-        if self.cx.machine.at_once {
+        if !self.cx.shares_scratch() {
             return self.parts.iter().map(|part| part.panels.all_elements()).sum();
         }
         let widths = self.widths();
         self.parts.iter().map(|part| part.panels.filled_elements(&widths)).max().unwrap_or(0)
     }
 
-    /// Returns the number of matrix products that have their own panels, because rounds of loops run at the same time.
-    pub(super) fn matrices_at_once(&self) -> u64 {
-        if self.cx.machine.at_once { self.work.matrices.iter().map(|matrices| matrices.count).product() } else { 1 }
+    /// Returns the number of matrix products that have their own panels, because rounds share no scratch memory.
+    pub(super) fn matrices_apart(&self) -> u64 {
+        if self.cx.shares_scratch() { 1 } else { self.work.matrices.iter().map(|matrices| matrices.count).product() }
     }
 
     fn all_parts(&self) -> Vec<Part> {
@@ -238,7 +236,7 @@ impl<'a> DirectSchedule<'a> {
         // Filling a panel that is read only once takes as long as its products. Halves are widened as fast as panels beyond the first-level
         // cache are read.
         let is_large = panels.hold_halves() && panels.filled_elements(&self.widths()) * u64::from(panels.lane().bytes()) > MOST_FILLED;
-        if self.is_one_tile() || is_large && !self.cx.machine.at_once {
+        if self.is_one_tile() || is_large && self.cx.shares_scratch() {
             panels = panels.widened_by_products(self.cx.machine);
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
@@ -254,11 +252,13 @@ impl<'a> DirectSchedule<'a> {
         Part { axes: axes.map(Clone::clone), panels, base, initial: 0, filled: 0, unroll, chunk }
     }
 
-    /// Tests whether the output pixels are one tile. If tiles are computed at the same time, it tests against the largest tile.
+    /// Tests whether the output pixels are one tile, the largest that the machine has.
     fn is_one_tile(&self) -> bool {
         let work = &self.work;
-        let most = if self.cx.machine.at_once { TILES_AT_ONCE[0].pixels } else { self.tile.pixels };
-        work.pixels() <= most && work.matrices.is_empty() && work.sizes.is_none() && self.cx.block.is_none()
+        work.pixels() <= most_pixels(self.cx.machine, self.tile)
+            && work.matrices.is_empty()
+            && work.sizes.is_none()
+            && self.cx.block.is_none()
     }
 
     /// Tests whether a segment is a tap. Otherwise it is a row of taps that are contiguous in the staged row and in the filter.
@@ -286,14 +286,14 @@ impl<'a> DirectSchedule<'a> {
         self.staging.as_ref().is_some_and(|staging| staging.chunk.is_some())
     }
 
-    /// Tests whether no rows or panels stay in scratch memory from round to round. If rounds run at the same time, each has memory of its own.
+    /// Tests whether no rows or panels stay in scratch memory from round to round. If rounds share no scratch memory, each has its own.
     pub(super) fn keeps_nothing(&self) -> bool {
-        self.cx.machine.at_once || self.staging.is_none() && !self.are_filled() && self.column_words().is_none()
+        !self.cx.shares_scratch() || self.staging.is_none() && !self.are_filled() && self.column_words().is_none()
     }
 
     /// Tests whether the panels of a row are independent: they take neither each other's place nor that of chunks.
     pub(super) fn has_panels_apart(&self) -> bool {
-        self.cx.machine.at_once || !self.are_filled() && !self.has_chunks()
+        !self.cx.shares_scratch() || !self.are_filled() && !self.has_chunks()
     }
 
     /// Returns the strips of a group.
@@ -477,20 +477,15 @@ pub(super) fn unroll(cx: &Context<'_>, groups: u64, form: Form) -> u64 {
     if !cx.writes_out() {
         let Some(words) = words(cx.machine, form).filter(|_| cx.goal == Goal::Speed && !form.is_of_floats()) else { return 1 };
         // The end of a round takes as long as a pair's products. A few groups are a round without a loop.
-        let are_few = cx.machine.takes_words_apart() && groups <= MOST_WITHOUT_LOOP;
+        let are_few = cx.machine.takes_words_apart() && groups <= MOST_WORDS_WITHOUT_LOOP;
         return match groups.is_multiple_of(words.unroll) {
             true => words.unroll,
             false if are_few => groups.max(1),
             false => 1,
         };
     }
-    let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= 5;
-    let counts: &[u64] = match form {
-        // The sums of two groups of four are added in 16 bits.
-        Form::In16Bits { .. } => &[4, 2, 5, 3],
-        _ => &[4, 5, 3, 2],
-    };
-    if groups * products <= 8 { groups } else { counts.iter().copied().find(fits).unwrap_or(1) }
+    let fits = |u: &u64| groups.is_multiple_of(*u) && u * products <= LONGEST_ROUND;
+    if groups * products <= MOST_WITHOUT_LOOP { groups } else { rounds(form).iter().copied().find(fits).unwrap_or(1) }
 }
 
 impl DirectSchedule<'_> {
@@ -505,7 +500,7 @@ impl DirectSchedule<'_> {
             return self.ranges_for_threads(shared);
         }
         let overwrites = shared.iter().any(|pair| pair.read == work.input);
-        let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
+        let rows = work.windows(1);
         // Filled panels are the outermost loop.
         let rows = if self.are_filled() || overwrites && !keeps_rows(self.cx, work) { 1 } else { rows };
         let panels = if work.groups > 1 || overwrites { 1 } else { self.cuts().count() };
@@ -524,7 +519,7 @@ impl DirectSchedule<'_> {
         if work.sizes.is_some() || overwrites && (work.batch > 1 || !keeps_rows(self.cx, work)) {
             return None;
         }
-        let rows = work.phases[1].list.iter().map(|phase| phase.count).max().unwrap_or(0);
+        let rows = work.windows(1);
         let rows = Ranges::Rows(rows);
         let panels = Ranges::Panels(if work.groups > 1 || overwrites { 1 } else { self.cuts().count() });
         let dimension = work.matrices.iter().position(|matrices| matrices.count > 1);

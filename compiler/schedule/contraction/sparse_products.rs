@@ -17,7 +17,7 @@ use crate::schedule::contraction::operands::packing;
 use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::operands::sparse::Places;
 use crate::schedule::contraction::operands::strips::{COMMON, Strips};
-use crate::schedule::contraction::tiles::loops::hoisted_for;
+use crate::schedule::contraction::tiles::hoisted::hoisted_for;
 use crate::schedule::contraction::tiles::tile::join;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
@@ -42,7 +42,7 @@ const OF_FILLING: u64 = 8;
 pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let is_plain = work.groups == 1 && work.matrices.is_empty() && work.sizes.is_none() && work.channel_planes.is_none();
     let is_of_pixels = is_plain && work.is_pointwise() && work.element == ElementType::F32 && cx.block.is_none();
-    let combines_lanes = cx.machine.combines_lanes() && !cx.machine.at_once;
+    let combines_lanes = cx.machine.combines_lanes();
     if !is_of_pixels || !combines_lanes || work.open || !work.weights.are_floats() {
         return false;
     }

@@ -86,6 +86,11 @@ impl Geometry {
         self.batch.saturating_mul(self.planes.output).saturating_mul(of_plane)
     }
 
+    /// Returns the number of windows along a dimension, of the phase that has most. The dimensions are planes, rows and columns.
+    pub fn windows(&self, dimension: usize) -> u64 {
+        self.phases[dimension].list.iter().map(|phase| phase.count).max().unwrap_or(0)
+    }
+
     /// Returns the number of multiply-accumulates, padded taps included.
     pub fn multiply_accumulates(&self) -> u64 {
         let factors = [self.pixels(), self.outputs, self.per_output()];

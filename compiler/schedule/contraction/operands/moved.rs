@@ -23,7 +23,7 @@ impl Contraction {
         let vectors = self.outputs.div_ceil(machine.lanes(4).into());
         let products = vectors * self.per_output().div_ceil(4);
         let pays = products >= FEWEST_PRODUCTS && self.output_size[1] <= MOST_PIXELS;
-        let takes = Form::of_bytes(machine).is_some() && !machine.at_once && self.element == ElementType::U8;
+        let takes = Form::of_bytes(machine).is_some() && machine.converts_operands() && self.element == ElementType::U8;
         (takes && is_plain && pays).then_some(by)
     }
 }

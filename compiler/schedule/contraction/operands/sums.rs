@@ -125,10 +125,10 @@ impl Contraction {
         (self.channels / self.groups).is_multiple_of(4) && self.weights.are_whole_bytes()
     }
 
-    /// Returns the form of the operands on one CPU level, if it shared no panels with others. GPUs do not use moved weights.
+    /// Returns the form of the operands on one CPU level, if it shared no panels with others.
     fn form_of_level(&self, machine: &Machine, levels: &[&Machine]) -> Form {
         let form = self.form_alone(machine);
-        let moves = form == Form::Signed16 && levels.iter().all(|level| !level.at_once) && self.moved(machine).is_some();
+        let moves = form == Form::Signed16 && levels.iter().all(|level| level.converts_operands()) && self.moved(machine).is_some();
         let form = if moves { Form::of_bytes(machine).unwrap_or(form) } else { form };
         self.in_16_bits(machine, form)
     }
@@ -139,8 +139,7 @@ impl Contraction {
             return Form::Float;
         }
         let are_bytes = self.weights.fit_signed_byte(self.open) && self.element.bits() == 8 && self.products_in_32_bits().is_none();
-        // GPUs do not flip signs: the gain is not measured there.
-        let takes = |form: &Form| are_bytes && (!machine.at_once || form.is_signed() == self.element.is_signed_integer());
+        let takes = |form: &Form| are_bytes && (machine.converts_operands() || form.is_signed() == self.element.is_signed_integer());
         Form::of_bytes(machine).filter(takes).unwrap_or(Form::Signed16)
     }
 }

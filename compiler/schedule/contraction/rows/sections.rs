@@ -61,7 +61,7 @@ impl Contraction {
 
     /// Returns the number of output pixels of the row, of the phase that has most.
     fn row_pixels(&self) -> u64 {
-        self.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0)
+        self.windows(2)
     }
 
     /// Returns the number of output pixels of a short section, if the row has several of them. It has whole tiles of a number of pixels.

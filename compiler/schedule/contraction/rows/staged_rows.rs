@@ -6,7 +6,7 @@ use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Value};
 use crate::schedule::contraction::geometry::phases::Phase;
 use crate::schedule::contraction::geometry::places::{Image, RowPlace, plane_at, plane_of};
 
-/// Stages all rows of an image, if rounds of loops run at the same time. `first` is its first element, and `number` its number.
+/// Stages all rows of an image, if rounds share no scratch memory. `first` is its first element, and `number` its number.
 pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), (first, number): (Value, Value)) {
     let work = image.work;
     let phases = &work.phases[0];
@@ -22,17 +22,17 @@ pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, b
     });
 }
 
-/// Calls `body` for each row of windows in a range, and stages the rows that its windows read. With `at_once`, rounds run at the same time, and
+/// Calls `body` for each row of windows in a range. If rounds share scratch memory, it stages the rows that a round's windows read. Otherwise
 /// everything is staged already.
 pub fn for_rows(
     b: &mut KernelBuilder,
-    (image, at_once): (Image<'_>, bool),
+    (image, shares_scratch): (Image<'_>, bool),
     staging: Option<&Staging>,
     buffers: (Buffer, Ring),
     (place, start, end): (RowPlace, Value, Value),
     mut body: impl FnMut(&mut KernelBuilder, &RowPlace),
 ) {
-    if at_once {
+    if !shares_scratch {
         return b.for_values(start, end, 1, |b, y| body(b, &RowPlace { y, ..place }));
     }
     b.for_carry(start, end, 1, &[place.staged], |b, y, staged| {

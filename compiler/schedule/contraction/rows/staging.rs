@@ -104,12 +104,12 @@ impl Staging {
             && is_one_row
             && !form.is_of_floats()
             && repeat == 1
-            && !machine.at_once
+            && machine.shares_scratch()
             && channels > CHUNK
             && contraction.products_in_32_bits().is_none();
         let chunk = in_chunks.then_some(CHUNK);
         let row = u128::from(width) * u128::from(channels);
-        let whole = machine.at_once;
+        let whole = !machine.shares_scratch();
         let matrices: u64 = contraction.matrices.iter().map(|matrix| matrix.count).product();
         let (rings, ring_rows) = if whole {
             let planes = planes.padded(contraction.planes.input);

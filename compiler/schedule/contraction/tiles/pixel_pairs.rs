@@ -7,8 +7,9 @@
 //!
 //! Weights are stored plus 128. The correction of a pixel is 128 times the sum of its column, once for all output channels.
 
-use super::loops::{Built, Lowering, OutputRow, Segments, TilePlace, TileStart};
-use super::register_tile::PAIR_PIXELS;
+use super::lowering::Lowering;
+use super::places::{Built, OutputRow, Segments, TilePlace, TileStart};
+use super::table::PAIR_PIXELS;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::Arguments;

@@ -1,37 +1,15 @@
 //! The register tile of a direct convolution or a matrix product: its number of pixels, and of vectors of output channels.
 
 use super::squares;
-use crate::machine::{DotProduct, Machine, Registers};
+use super::table::{
+    ENOUGH_POSITIONS, SMALL, TALL, TILES_OF_POSITIONS, Tile, Words, copied_pixels, limits, names_elements, other_registers, words,
+};
+use crate::machine::Machine;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::strips::{COMMON, NARROWEST};
 use crate::schedule::contraction::operands::weights::Weights;
-
-/// Number of vectors with sums in a tile; each has two registers. The remaining registers of 32 are for operands, weights and intermediate
-/// products.
-const VECTORS_IN_16_BITS: u64 = 8;
-
-/// Maximum number of vectors of output channels that share the repeated operands of a pixel.
-const MOST_OF_PIXELS: u64 = 4;
-
-/// Pixels of a tile of [`Form::PixelPairs`].
-pub(in crate::schedule::contraction) const PAIR_PIXELS: u64 = 2;
-
-/// Output channels of such a tile: two sums for each, of which six are in high registers.
-const PAIR_CHANNELS: u64 = 4;
-
-/// Output channels of such a tile if the output is a single pixel, with one sum for each.
-const PAIR_CHANNELS_ALONE: u64 = 8;
-
-/// A register tile: pixels × vectors of output channels.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tile {
-    /// Number of pixels.
-    pub pixels: u64,
-    /// Number of vectors of output channels.
-    pub vectors: u64,
-}
 
 /// Chooses the register tile. `in_blocks` states that another kernel computes more pixels with the same weights, which must then have the same
 /// layout.
@@ -39,13 +17,13 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
     let machine = cx.machine;
     let lanes = lanes_of(machine, form);
     let outputs = work.outputs / work.groups;
-    let width = work.phases[2].list.iter().map(|phase| phase.count).max().unwrap_or(0).max(1);
-    if form == Form::PixelPairs {
-        let most = if work.pixels() == 1 && cx.goal == Goal::Speed { PAIR_CHANNELS_ALONE } else { PAIR_CHANNELS };
-        return Tile { pixels: PAIR_PIXELS.min(width), vectors: most.min(outputs.max(NARROWEST).next_power_of_two()) };
+    let width = work.windows(2).max(1);
+    if let Some(pairs) = words(machine, form).filter(|_| form == Form::PixelPairs) {
+        let most = if work.pixels() == 1 && cx.goal == Goal::Speed { pairs.alone } else { pairs.tile.vectors };
+        return Tile { pixels: pairs.tile.pixels.min(width), vectors: most.min(outputs.max(NARROWEST).next_power_of_two()) };
     }
     if !machine.has_vectors() {
-        let pixels = if cx.goal == Goal::Size { 1 } else { width.min(2) };
+        let pixels = if cx.goal == Goal::Size { 1 } else { width.min(SMALL.pixels) };
         let tile = Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };
         let of_words = words(machine, form).filter(|_| cx.goal == Goal::Speed && !form.is_of_floats());
         return of_words.map_or(tile, |words| words.tile(tile, (width, outputs), in_blocks));
@@ -53,12 +31,12 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
     if cx.goal == Goal::Size {
         return small_tile(outputs.max(NARROWEST).div_ceil(lanes), width);
     }
-    if machine.at_once {
-        return tile_at_once(rows_of_all(work), width, outputs.max(NARROWEST).div_ceil(lanes));
+    if machine.holds_lanes() {
+        return tile_of_position(rows_of_all(work), width, outputs.max(NARROWEST).div_ceil(lanes));
     }
     if machine.sums_in_place {
         if matches!(form, Form::In16Bits { .. }) {
-            return tile_in_16_bits(outputs, width, in_blocks);
+            return tile_in_16_bits(machine, form, outputs, width, in_blocks);
         }
         if let Form::Squares { group, .. } = form {
             let [pixels, vectors] = squares::tile(group, outputs, width);
@@ -71,50 +49,10 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
         return if in_blocks { tile } else { taller_tile(machine, form, tile, (width, is_one_row), (depth, outputs)) };
     }
     let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
-    let vectors = needed.min(if width == 1 && !in_blocks { 8 } else { 4 });
-    // Accumulators, the operands of the pixels and one vector of weights must stay in registers. So must the copies for x86's fused operations,
-    // which overwrite a factor here.
-    let pixels = match (form, vectors) {
-        (_, 1) => 6,
-        (_, 2) => 4,
-        (_, _) if machine.registers.count() >= 32 => 4,
-        (Form::Unsigned8, _) => 3,
-        _ => 2,
-    };
+    let limits = limits(machine, form);
+    let vectors = needed.min(if width == 1 && !in_blocks { limits.alone } else { limits.vectors });
+    let pixels = copied_pixels(machine, form, vectors);
     Tile { pixels: pixels.min(width), vectors }
-}
-
-/// Tiles of machines of words that have so many registers.
-pub(in crate::schedule::contraction) struct Words {
-    registers: u16,
-    /// Pixels and output channels.
-    pub tile: Tile,
-    /// Output channels of a single pixel.
-    alone: u64,
-    /// Groups of k in a round of the innermost loop, whose end takes as long as two or three products.
-    pub unroll: u64,
-    /// Such groups of a single pixel, of which each has fewer products.
-    pub unroll_alone: u64,
-}
-
-/// Eight registers: others hold sums, and these hold pointers, operands and products. Fourteen registers: six hold sums, four the weights and two the
-/// pixel's operands of a step, and two are pointers. Twenty-seven registers: twelve hold sums, six the operands of three pixels and two a channel's
-/// weights.
-const WORDS: [Words; 3] = [
-    Words { registers: 8, tile: Tile { pixels: 2, vectors: 2 }, alone: 4, unroll: 2, unroll_alone: 4 },
-    Words { registers: 14, tile: Tile { pixels: 3, vectors: 2 }, alone: 4, unroll: 2, unroll_alone: 4 },
-    Words { registers: 27, tile: Tile { pixels: 3, vectors: 4 }, alone: 4, unroll: 2, unroll_alone: 4 },
-];
-
-/// Sums of sixteen products at a time: eight registers with even numbers hold sums, and three vector registers hold operands.
-const SIXTEENS: Words = Words { registers: 14, tile: Tile { pixels: 2, vectors: 4 }, alone: 8, unroll: 2, unroll_alone: 2 };
-
-/// The tiles of a machine of words for a form, if products share more than two pixels and two channels have.
-pub(in crate::schedule::contraction) fn words(machine: &Machine, form: Form) -> Option<&'static Words> {
-    if form == Form::Sixteens {
-        return Some(&SIXTEENS);
-    }
-    WORDS.iter().find(|words| machine.registers == Registers::Words(words.registers))
 }
 
 impl Words {
@@ -128,17 +66,10 @@ impl Words {
     }
 }
 
-/// Tiles for machines that compute many at the same time, those with the fewest loads for a product first.
-pub(in crate::schedule::contraction) const TILES_AT_ONCE: [Tile; 5] = [
-    Tile { pixels: 4, vectors: 4 },
-    Tile { pixels: 4, vectors: 2 },
-    Tile { pixels: 4, vectors: 1 },
-    Tile { pixels: 2, vectors: 1 },
-    Tile { pixels: 1, vectors: 1 },
-];
-
-/// Number of tiles that keeps such a machine busy.
-const ENOUGH_AT_ONCE: u64 = 2048;
+/// Returns the maximum pixels of a tile on a machine. `tile` is the chosen one.
+pub(in crate::schedule::contraction) fn most_pixels(machine: &Machine, tile: Tile) -> u64 {
+    if machine.holds_lanes() { TILES_OF_POSITIONS[0].pixels } else { tile.pixels }
+}
 
 /// Returns the number of output rows, of all matrix products, groups and images.
 fn rows_of_all(work: &Contraction) -> u64 {
@@ -147,18 +78,18 @@ fn rows_of_all(work: &Contraction) -> u64 {
 }
 
 /// Returns the largest tile that leaves enough tiles, for rows of this width and this number of vectors of output channels.
-fn tile_at_once(rows: u64, width: u64, vectors: u64) -> Tile {
+fn tile_of_position(rows: u64, width: u64, vectors: u64) -> Tile {
     let most = vectors.next_power_of_two();
     let within = |tile: Tile| Tile { pixels: tile.pixels.min(width), vectors: tile.vectors.min(most) };
     let count = |tile: &Tile| rows.saturating_mul(width.div_ceil(tile.pixels) * vectors.div_ceil(tile.vectors));
-    let [.., last] = TILES_AT_ONCE;
-    TILES_AT_ONCE.into_iter().map(within).find(|tile| count(tile) >= ENOUGH_AT_ONCE).unwrap_or(last)
+    let [.., last] = TILES_OF_POSITIONS;
+    TILES_OF_POSITIONS.into_iter().map(within).find(|tile| count(tile) >= ENOUGH_POSITIONS).unwrap_or(last)
 }
 
 /// Returns the tile of small code. Each pixel and each vector has its own epilogue, and so have the remaining pixels of a row.
 fn small_tile(vectors: u64, width: u64) -> Tile {
-    let pixels = if width.is_multiple_of(2) { 2 } else { 1 };
-    Tile { pixels, vectors: vectors.min(2) }
+    let pixels = if width.is_multiple_of(SMALL.pixels) { SMALL.pixels } else { 1 };
+    Tile { pixels, vectors: vectors.min(SMALL.vectors) }
 }
 
 /// Returns the tile of a machine whose products add in place. Registers hold sums, the weights of a step, one pixel's operand, and the product
@@ -169,42 +100,18 @@ fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks,
     let registers = u64::from(machine.registers.count());
     // Output channels are whole vectors, and perhaps a part of one.
     let full = outputs / lanes_of(machine, form);
-    let named = names_elements(machine, form);
-    let apart = match form.is_of_pairs() && machine.dot == DotProduct::Signed16 {
-        true => 1,
-        // Products of several instructions have intermediate results.
-        false if machine.by_element && !named => PARTS,
-        false if named && is_one_round => SPARE,
-        false => 0,
-    };
-    // Products of a single pixel read their weights from memory.
-    let most = match width {
-        1 if !in_blocks => registers / 2 - 2,
-        _ if registers >= 32 => 4,
-        _ => 2,
-    };
+    let others = other_registers(machine, form, is_one_round);
+    let limits = limits(machine, form);
+    let most = if width == 1 && !in_blocks { limits.alone } else { limits.vectors };
     let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= full).unwrap_or(1);
-    // More than eight sums hide no more latency, and have long epilogues. With a single vector, each product has its own load, beside the loads
-    // of weights. More pixels share these, and allow more products in flight.
     let is_tall = vectors == 1 && registers >= 32 && (full > 0 || is_one || outputs.is_power_of_two());
-    let enough = if is_tall && !named { 16 } else { 8 };
-    let most_pixels = ((registers - vectors - 1 - apart) / vectors).min(enough);
+    let enough = if is_tall && !names_elements(machine, form) { TALL } else { limits.sums };
+    let most_pixels = ((registers - vectors - 1 - others) / vectors).min(enough);
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
 
-/// Registers for the intermediate results of products of several instructions.
-const PARTS: u64 = 11;
-
-/// Registers that a tile leaves free if its sums are not in a loop.
-const SPARE: u64 = 4;
-
 /// Maximum number of groups of k that are unrolled completely.
 const ONE_ROUND: u64 = 8;
-
-/// Tests whether products take the operands of a pixel as elements of a register.
-pub(in crate::schedule::contraction) fn names_elements(machine: &Machine, form: Form) -> bool {
-    machine.by_element && (form == Form::Float || form.is_of_bytes() && machine.byte_fours)
-}
 
 /// Maximum bytes of a panel that stays in a first-level cache beside the pixels of a tile.
 const MOST_PANEL: u64 = 28 << 10;
@@ -245,24 +152,25 @@ pub(in crate::schedule::contraction) fn loads_part(machine: &Machine, form: Form
     u64::from(machine.masked_lanes) >= COMMON * form.group()
 }
 
-/// Tests whether the last strips are joined. They are for constants that products load as stored, if a CPU level loads part of a vector. GPUs
-/// do not join them: their lanes are rounds of a loop.
+/// Tests whether the last strips are joined. They are for constants that products load as stored, if a CPU level loads part of a vector. Lanes that
+/// are registers of their own are not joined: they are rounds of a loop.
 pub(in crate::schedule::contraction) fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
     let as_stored =
         work.weights.are_whole_bytes() || matches!(work.weights, Weights::Floats(_)) && work.weights.sparse_elements().is_none();
-    as_stored && !work.open && cx.levels.iter().all(|level| !level.at_once) && cx.levels.iter().any(|level| loads_part(level, form))
+    as_stored && !work.open && cx.levels.iter().all(|level| !level.holds_lanes()) && cx.levels.iter().any(|level| loads_part(level, form))
 }
 
 /// Returns the tile of products that are added in 16 bits. `in_blocks` states that rows of one pixel have as many vectors as others.
-fn tile_in_16_bits(outputs: u64, width: u64, in_blocks: bool) -> Tile {
-    let most = if width == 1 && !in_blocks { VECTORS_IN_16_BITS } else { MOST_OF_PIXELS };
+fn tile_in_16_bits(machine: &Machine, form: Form, outputs: u64, width: u64, in_blocks: bool) -> Tile {
+    let limits = limits(machine, form);
+    let most = if width == 1 && !in_blocks { limits.alone } else { limits.vectors };
     let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && 4 * v <= outputs).unwrap_or(1);
-    Tile { pixels: width.div_ceil(width.div_ceil(VECTORS_IN_16_BITS / vectors)), vectors }
+    Tile { pixels: width.div_ceil(width.div_ceil(limits.sums / vectors)), vectors }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, Tile, taller_tile, tile_at_once, words};
+    use super::{Form, Tile, taller_tile, tile_of_position, words};
     use crate::machine::{MACHINES, machine};
 
     #[test]
@@ -297,7 +205,7 @@ mod tests {
     #[test]
     fn tiles_are_as_large_as_leaves_enough_of_them() {
         let of = |rows, width, vectors| {
-            let Tile { pixels, vectors } = tile_at_once(rows, width, vectors);
+            let Tile { pixels, vectors } = tile_of_position(rows, width, vectors);
             (pixels, vectors)
         };
         assert_eq!([of(48, 48, 24), of(24, 24, 36), of(12, 12, 48)], [(4, 4), (4, 2), (2, 1)]);
@@ -310,7 +218,9 @@ mod tests {
         use super::tile_in_16_bits;
 
         let of = |outputs, width| {
-            let Tile { pixels, vectors } = tile_in_16_bits(outputs, width, false);
+            let machine = machine("aarch64").expect("a level");
+            let form = Form::In16Bits { fours: 2 };
+            let Tile { pixels, vectors } = tile_in_16_bits(machine, form, outputs, width, false);
             (pixels, vectors)
         };
         assert_eq!([of(96, 49), of(24, 56), of(8, 56), of(2, 9)], [(2, 4), (2, 4), (4, 2), (5, 1)]);

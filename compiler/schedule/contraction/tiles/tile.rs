@@ -1,10 +1,11 @@
 //! The register tile of a direct convolution: pixels × vectors of output channels, summed over the segments of a window.
 
 use super::chains;
-use super::loops::{Lowering, Segments, TilePlace};
+use super::lowering::Lowering;
 use super::pairs;
-use super::register_tile::{names_elements, words};
+use super::places::{Segments, TilePlace};
 use super::squares;
+use super::table::{names_elements, words};
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::contraction::direct::{Part, unroll};

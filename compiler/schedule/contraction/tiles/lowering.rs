@@ -1,0 +1,184 @@
+//! The kernel of a direct convolution: its needs of memory, its buffers and its description.
+
+use super::hoisted::hoisted_for;
+use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane, Value};
+use crate::schedule::arguments::Arguments;
+use crate::schedule::contraction::direct::{DirectSchedule, Ranges, unrolled_segments};
+use crate::schedule::contraction::geometry::image_sizes::Numbers;
+use crate::schedule::contraction::geometry::needs;
+use crate::schedule::contraction::geometry::places::Image;
+use crate::schedule::contraction::operands::cuts::Cuts;
+use crate::schedule::contraction::operands::filling::Stored;
+use crate::schedule::contraction::operands::moved::Lacking;
+use crate::schedule::contraction::operands::packing;
+use crate::schedule::contraction::rows::staging::Ring;
+use crate::schedule::elementwise::operands::ElementWise;
+use crate::schedule::elementwise::positions::Hoisted;
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::pair::Pair;
+use crate::schedule::unsupported::Unsupported;
+
+impl Schedule for DirectSchedule<'_> {
+    fn requirements(&self) -> Requirements {
+        let mut needs = needs::requirements(self.cx, (&self.work, &self.element_wise), self.staging.as_ref(), !self.are_filled());
+        needs.if_staged.extend(self.if_staged);
+        needs.shorter = self.shorter;
+        needs.scratch.extend(self.column_words().map(|words| words * u64::from(Lane::I32.bytes())));
+        needs.may_share.extend(self.overwritten_by_tiles());
+        if self.are_filled() {
+            let lane = self.parts.iter().map(|part| u64::from(part.panels.lane().bytes())).max().unwrap_or(0);
+            needs.scratch.push(self.matrices_apart() * self.filled_elements() * lane);
+        }
+        needs.dividing(|shared| self.ranges(shared).map(Ranges::extent))
+    }
+
+    fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
+        Ok(vec![lower(self, shared)?])
+    }
+}
+
+/// State of the kernel that is being written.
+pub(in crate::schedule::contraction) struct Lowering<'a> {
+    pub schedule: &'a DirectSchedule<'a>,
+    /// The dimension that is divided, with the first and the end of the range, if these are parameters.
+    pub(super) range: Option<(Ranges, Value, Value)>,
+    pub(super) numbers: Numbers,
+    pub(super) arguments: Arguments,
+    /// Ring or input from which the pixels are read.
+    pub pixels: Ring,
+    pub input: Buffer,
+    /// Stored right operand, and the panels that products read: the stored ones, or one that the kernel fills.
+    pub(super) stored: Stored,
+    pub weights: Buffer,
+    pub initial: Option<Buffer>,
+    /// Corrections of the pixels' sums.
+    pub(in crate::schedule::contraction) lacking: Option<Lacking>,
+    /// Words of a tile's pixels, for [`Form::PixelPairs`].
+    pub(super) columns: Option<Buffer>,
+    /// Starts of a window's segments, if the segments are not unrolled.
+    pub(super) starts: Option<Buffer>,
+    pub element_wise: ElementWise<'a>,
+    /// Panels of a group.
+    pub(super) cuts: Cuts,
+    /// Values loaded before the loops, for each number of lanes in a panel.
+    pub(super) hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
+}
+
+/// Lowers a schedule.
+pub(in crate::schedule::contraction) fn lower(schedule: &DirectSchedule<'_>, shared: &[Pair]) -> Result<Lowered, Unsupported> {
+    let mut b = KernelBuilder::new(schedule.name());
+    let range = schedule.ranges(shared).map(|ranges| {
+        let (first, end) = b.divide_all(ranges.extent());
+        (ranges, first, end)
+    });
+    let lowering = Lowering { range, ..Lowering::new(schedule, &mut b, shared)? };
+    if let Some(staging) = &schedule.staging {
+        b.rounds(true, |b| staging.prepare(b, &schedule.work, lowering.pixels));
+    }
+    b.independent(schedule.keeps_nothing());
+    lowering.matrices(&mut b)?;
+    let staged = match schedule.staging.as_ref().map(|staging| staging.chunk) {
+        Some(Some(_)) => ", staged chunks",
+        Some(None) if schedule.work.joined.is_some() => ", staged images",
+        Some(None) if schedule.work.sections.is_some() => ", staged sections",
+        Some(None) if schedule.work.channel_planes.is_some() => ", staged rows of planes",
+        Some(None) => ", staged rows",
+        None => "",
+    };
+    let panels = match (lowering.stored.places, schedule.are_filled()) {
+        (Some(_), _) => ", sparse panels",
+        (None, true) => ", filled panels",
+        (None, false) => "",
+    };
+    let description = format!(
+        "products of {}, {} pixels x {} channels at a time, unrolled {} times{staged}{panels}",
+        schedule.form,
+        schedule.tile.pixels,
+        lowering.cuts,
+        schedule.parts.first().map_or(0, |part| part.unroll),
+    );
+    let multiply_accumulates = schedule.work.multiply_accumulates();
+    Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments.finish(), description, multiply_accumulates })
+}
+
+impl<'a> Lowering<'a> {
+    fn new(schedule: &'a DirectSchedule<'a>, b: &mut KernelBuilder, shared: &[Pair]) -> Result<Self, Unsupported> {
+        let work = &schedule.work;
+        let mut arguments = Arguments::default();
+        let input = needs::declare_input(&schedule.cx, b, &mut arguments, work, shared)?;
+        let stored = packing::declare(schedule.cx.packed, b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
+        let mut element_wise = schedule.element_wise.clone();
+        let biased = work.bias.is_some() || !element_wise.offsets().is_empty() || schedule.form.has_excess();
+        let initial = biased.then(|| {
+            let sums = schedule.initial_sums(element_wise.offsets());
+            arguments.data(b, "initial", sums.into(), Lane::I32, 64)
+        });
+        let pixels = match &schedule.staging {
+            Some(staging) => staging.declare(b, work, &mut arguments),
+            None => Ring::unstaged(input),
+        };
+        let widths = schedule.widths();
+        let filled = schedule.parts.iter().map(|part| &part.panels).filter(|panels| panels.are_filled());
+        let weights = match filled.max_by_key(|panels| panels.filled_elements(&widths)) {
+            Some(panels) => {
+                let number = usize::from(schedule.staging.is_some());
+                let elements = schedule.matrices_apart() * schedule.filled_elements();
+                arguments.scratch(b, "panel", number, panels.lane(), elements)
+            }
+            None => stored.elements,
+        };
+        let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
+        let starts = (segments > unrolled_segments(&schedule.cx)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
+        let lacking = schedule.parts.first().and_then(|part| Lacking::declare(b, (work, schedule.form), &part.panels));
+        let columns = schedule.declare_columns(b, &mut arguments);
+        element_wise.declare(b, &mut arguments, shared)?;
+        let cuts = schedule.cuts();
+        let lanes = widths.iter().flat_map(|width| {
+            let most = neighbours(schedule, &element_wise, width.lanes);
+            (0..=most.ilog2()).map(|doubled| width.lanes << doubled)
+        });
+        let hoisted = hoisted_for(b, &element_wise, lanes);
+        let range = None;
+        let numbers = work.numbers(b, &mut arguments);
+        Ok(Self {
+            schedule,
+            range,
+            numbers,
+            arguments,
+            pixels,
+            input,
+            stored,
+            weights,
+            initial,
+            lacking,
+            columns,
+            starts,
+            element_wise,
+            cuts,
+            hoisted,
+        })
+    }
+
+    pub(super) fn image(&self) -> Image<'_> {
+        Image { work: &self.schedule.work, numbers: &self.numbers }
+    }
+
+    /// Returns the values loaded before the loops for panels of this many lanes.
+    pub fn hoisted(&self, lanes: u64) -> &[Option<Hoisted>] {
+        self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[], |(_, hoisted)| hoisted)
+    }
+
+    /// Returns the number of neighbouring pixels that an epilogue takes together.
+    pub fn neighbours(&self, lanes: u64) -> u64 {
+        neighbours(self.schedule, &self.element_wise, lanes)
+    }
+}
+
+/// Returns the number of neighbouring pixels that an epilogue takes together. It is above 1 if all channels are one panel, so that pixels are
+/// contiguous.
+fn neighbours(schedule: &DirectSchedule<'_>, element_wise: &ElementWise<'_>, lanes: u64) -> u64 {
+    let (work, machine) = (&schedule.work, schedule.cx.machine);
+    let are_whole = work.groups == 1 && work.outputs == lanes && work.phases[2].step == 1 && machine.combines_lanes();
+    let most = 1 << schedule.tile.pixels.max(1).ilog2();
+    if are_whole { element_wise.neighbours(machine, lanes).min(most) } else { 1 }
+}

@@ -1,0 +1,184 @@
+//! The table of register tiles: what a tile and a round may be for the registers of a machine and a form of its products. Each row has its reason.
+//! [`super::register_tile`] chooses among them for a contraction.
+
+use crate::machine::{DotProduct, Machine, Registers};
+use crate::schedule::contraction::operands::form::Form;
+
+/// A register tile: pixels × vectors of output channels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tile {
+    /// Number of pixels.
+    pub pixels: u64,
+    /// Number of vectors.
+    pub vectors: u64,
+}
+
+/// Tiles of machines of words.
+pub(in crate::schedule::contraction) struct Words {
+    takes: fn(&Machine, Form) -> bool,
+    /// Pixels and output channels.
+    pub tile: Tile,
+    /// Output channels of a single pixel.
+    pub alone: u64,
+    /// Groups of k in a round of the innermost loop, whose end takes as long as two or three products.
+    pub unroll: u64,
+    /// Such groups of a single pixel, of which each has fewer products.
+    pub unroll_alone: u64,
+}
+
+/// Pixels of a tile of [`Form::PixelPairs`]: a word holds those of two.
+pub(super) const PAIR_PIXELS: u64 = 2;
+
+/// The first row that takes a machine and a form is theirs.
+const WORDS: [Words; 5] = [
+    // Eight registers with even numbers hold sums, and three vector registers hold operands.
+    Words { takes: |_, form| form == Form::Sixteens, tile: Tile { pixels: 2, vectors: 4 }, alone: 8, unroll: 2, unroll_alone: 2 },
+    // Two sums for each channel, of which six are in high registers. A single pixel has one sum for each channel.
+    Words {
+        takes: |_, form| form == Form::PixelPairs,
+        tile: Tile { pixels: PAIR_PIXELS, vectors: 4 },
+        alone: 8,
+        unroll: 2,
+        unroll_alone: 4,
+    },
+    // Other registers hold sums, and these eight hold pointers, operands and products.
+    Words { takes: |machine, _| has_words(machine, 8), tile: Tile { pixels: 2, vectors: 2 }, alone: 4, unroll: 2, unroll_alone: 4 },
+    // Six registers hold sums, four the weights and two the pixel's operands of a step, and two are pointers.
+    Words { takes: |machine, _| has_words(machine, 14), tile: Tile { pixels: 3, vectors: 2 }, alone: 4, unroll: 2, unroll_alone: 4 },
+    // Twelve registers hold sums, six the operands of three pixels and two a channel's weights.
+    Words { takes: |machine, _| has_words(machine, 27), tile: Tile { pixels: 3, vectors: 4 }, alone: 4, unroll: 2, unroll_alone: 4 },
+];
+
+fn has_words(machine: &Machine, count: u16) -> bool {
+    machine.registers == Registers::Words(count)
+}
+
+/// Returns the tiles of a machine of words for a form, if products share more than two pixels and two channels have.
+pub(in crate::schedule::contraction) fn words(machine: &Machine, form: Form) -> Option<&'static Words> {
+    WORDS.iter().find(|words| (words.takes)(machine, form))
+}
+
+/// Tiles of machines that have a position for each tile, at the same time. Those with the fewest loads for a product come first.
+pub(super) const TILES_OF_POSITIONS: [Tile; 5] = [
+    Tile { pixels: 4, vectors: 4 },
+    Tile { pixels: 4, vectors: 2 },
+    Tile { pixels: 4, vectors: 1 },
+    Tile { pixels: 2, vectors: 1 },
+    Tile { pixels: 1, vectors: 1 },
+];
+
+/// Number of tiles that keeps such a machine busy, since its positions hide each other's latency.
+pub(super) const ENOUGH_POSITIONS: u64 = 2048;
+
+/// Maximum pixels and vectors of small code. Each pixel and each vector has its own epilogue, and so have the remaining pixels of a row.
+pub(super) const SMALL: Tile = Tile { pixels: 2, vectors: 2 };
+
+/// Limits of tiles whose vectors are sums.
+pub(super) struct Limits {
+    takes: fn(&Machine, Form) -> bool,
+    /// Maximum vectors of output channels that share the operands of a pixel.
+    pub vectors: u64,
+    /// Maximum vectors of a row of one pixel, whose products read their weights from memory.
+    pub alone: u64,
+    /// Maximum vectors with sums. More hide no more latency, and have long epilogues.
+    pub sums: u64,
+}
+
+/// The first row that takes a machine and a form is theirs.
+const LIMITS: [Limits; 3] = [
+    // Each sum has two registers. The remaining registers of 32 are for operands, weights and intermediate products.
+    Limits { takes: |_, form| matches!(form, Form::In16Bits { .. }), vectors: 4, alone: 8, sums: 8 },
+    // Half of 32 registers, without two for operands, hold at most eight vectors that are a power of two.
+    Limits { takes: |machine, _| machine.registers.count() >= 32 || !machine.sums_in_place, vectors: 4, alone: 8, sums: 8 },
+    // Sixteen registers: two vectors leave room for several pixels.
+    Limits { takes: |_, _| true, vectors: 2, alone: 4, sums: 8 },
+];
+
+/// Returns the limits of tiles of a machine for a form.
+pub(super) fn limits(machine: &Machine, form: Form) -> &'static Limits {
+    let [.., last] = &LIMITS;
+    LIMITS.iter().find(|limits| (limits.takes)(machine, form)).unwrap_or(last)
+}
+
+/// Maximum number of sums of tiles of a single vector with 32 registers. Each product has its own load, beside the loads of weights. More pixels
+/// share these, and allow more products in flight.
+pub(super) const TALL: u64 = 16;
+
+/// Registers of machines whose products add in place that a tile leaves to others than sums, a step's weights and one pixel's operand.
+struct Others {
+    /// Arguments are the machine, the form, and `true` if all of k is unrolled.
+    takes: fn(&Machine, Form, bool) -> bool,
+    registers: u64,
+}
+
+/// The first row that takes a machine and a form is theirs.
+const OTHERS: [Others; 4] = [
+    // The product itself, if the addition is a separate instruction.
+    Others { takes: |machine, form, _| form.is_of_pairs() && machine.dot == DotProduct::Signed16, registers: 1 },
+    // Intermediate results of products of several instructions.
+    Others { takes: |machine, form, _| machine.by_element && !names_elements(machine, form), registers: 11 },
+    // Sums that are in no loop leave some registers to what is around them.
+    Others { takes: |machine, form, is_one_round| names_elements(machine, form) && is_one_round, registers: 4 },
+    Others { takes: |_, _, _| true, registers: 0 },
+];
+
+/// Returns the registers that a tile leaves to others on a machine whose products add in place. `is_one_round` states that all of k is unrolled.
+pub(super) fn other_registers(machine: &Machine, form: Form, is_one_round: bool) -> u64 {
+    OTHERS.iter().find(|others| (others.takes)(machine, form, is_one_round)).map_or(0, |others| others.registers)
+}
+
+/// Tests whether products take the operands of a pixel as elements of a register.
+pub(in crate::schedule::contraction) fn names_elements(machine: &Machine, form: Form) -> bool {
+    machine.by_element && (form == Form::Float || form.is_of_bytes() && machine.byte_fours)
+}
+
+/// Pixels of a number of vectors on machines whose products overwrite a factor. Accumulators, the operands of the pixels and one vector of weights
+/// stay in registers. So do the copies for fused operations.
+struct Copied {
+    /// Arguments are the machine, the form and the number of vectors.
+    takes: fn(&Machine, Form, u64) -> bool,
+    pixels: u64,
+}
+
+/// The first row that takes a machine, a form and a number of vectors is theirs.
+const COPIED: [Copied; 5] = [
+    Copied { takes: |_, _, vectors| vectors == 1, pixels: 6 },
+    Copied { takes: |_, _, vectors| vectors == 2, pixels: 4 },
+    Copied { takes: |machine, _, _| machine.registers.count() >= 32, pixels: 4 },
+    // Bytes take no copies.
+    Copied { takes: |_, form, _| form == Form::Unsigned8, pixels: 3 },
+    Copied { takes: |_, _, _| true, pixels: 2 },
+];
+
+/// Returns the maximum pixels of a tile of some vectors on a machine whose products overwrite a factor.
+pub(super) fn copied_pixels(machine: &Machine, form: Form, vectors: u64) -> u64 {
+    COPIED.iter().find(|copied| (copied.takes)(machine, form, vectors)).map_or(1, |copied| copied.pixels)
+}
+
+/// Groups of k in a round of the innermost loop, on machines with vectors.
+pub(in crate::schedule::contraction) struct Rounds {
+    takes: fn(Form) -> bool,
+    /// Numbers of groups, the preferred one first.
+    pub groups: &'static [u64],
+}
+
+/// The first row that takes a form is its own.
+const ROUNDS: [Rounds; 2] = [
+    // The sums of two groups of four are added in 16 bits.
+    Rounds { takes: |form| matches!(form, Form::In16Bits { .. }), groups: &[4, 2, 5, 3] },
+    Rounds { takes: |_| true, groups: &[4, 5, 3, 2] },
+];
+
+/// Returns the numbers of groups of k in a round, the preferred one first.
+pub(in crate::schedule::contraction) fn rounds(form: Form) -> &'static [u64] {
+    ROUNDS.iter().find(|rounds| (rounds.takes)(form)).map_or(&[], |rounds| rounds.groups)
+}
+
+/// Maximum products of a round of several groups. Longer rounds gain nothing.
+pub(in crate::schedule::contraction) const LONGEST_ROUND: u64 = 5;
+
+/// Maximum products of k that are a round without a loop on machines with vectors.
+pub(in crate::schedule::contraction) const MOST_WITHOUT_LOOP: u64 = 8;
+
+/// Maximum groups of k that are a round without a loop on machines of words: a row of a 3×3 window over three channels in pairs.
+pub(in crate::schedule::contraction) const MOST_WORDS_WITHOUT_LOOP: u64 = 5;
