@@ -48,6 +48,8 @@ pub enum Extension {
     Mve,
     /// A unit for binary32, with fused multiply-adds.
     Fpu,
+    /// Binary64 in that unit.
+    Doubles,
 }
 
 /// Guaranteed limits of a GPU.
@@ -494,6 +496,8 @@ const CORTEX_M0PLUS: CpuMachine = cortex("cortex-m0plus", &[], BASELINE);
 const CORTEX_M3: CpuMachine = cortex("cortex-m3", &[Extension::Thumb2], Machine { fma: false, ..WITHOUT_DSP });
 const CORTEX_M4: CpuMachine = cortex("cortex-m4", &[Extension::Thumb2, Extension::Dsp], WITHOUT_FPU);
 const CORTEX_M4F: CpuMachine = cortex("cortex-m4f", &[Extension::Thumb2, Extension::Dsp, Extension::Fpu], WITH_FPU);
+const CORTEX_M7_DP: CpuMachine =
+    cortex("cortex-m7+dp", &[Extension::Thumb2, Extension::Dsp, Extension::Fpu, Extension::Doubles], WITH_FPU);
 const CORTEX_M33: CpuMachine = cortex("cortex-m33", &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp, Extension::Fpu], WITH_FPU);
 const CORTEX_M33_NOFP: CpuMachine = cortex("cortex-m33+nofp", &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp], WITHOUT_FPU);
 const CORTEX_M33_NODSP: CpuMachine = cortex("cortex-m33+nodsp", &[Extension::Thumb2, Extension::Armv8M, Extension::Fpu], WITHOUT_DSP);
@@ -501,7 +505,7 @@ const CORTEX_M33_LEAST: CpuMachine =
     cortex("cortex-m33+nodsp+nofp", &[Extension::Thumb2, Extension::Armv8M], Machine { fma: false, ..WITHOUT_DSP });
 const CORTEX_M55: CpuMachine = cortex(
     "cortex-m55",
-    &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp, Extension::Fpu, Extension::Mve],
+    &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp, Extension::Fpu, Extension::Doubles, Extension::Mve],
     Machine { byte_sixteens: true, ..WITH_FPU },
 );
 
@@ -533,6 +537,7 @@ pub const MICROCONTROLLERS: &[CpuMachine] = &[
     CORTEX_M4F,
     CORTEX_M4,
     CpuMachine { level: "cortex-m7", ..CORTEX_M4F },
+    CORTEX_M7_DP,
     CpuMachine { level: "cortex-m7+nofp", ..CORTEX_M4 },
     CORTEX_M33,
     CORTEX_M55,
@@ -545,6 +550,7 @@ pub const MICROCONTROLLERS: &[CpuMachine] = &[
     strict("cortex-m4+strict-align", CORTEX_M4),
     strict("cortex-m4f+strict-align", CORTEX_M4F),
     strict("cortex-m7+strict-align", CORTEX_M4F),
+    strict("cortex-m7+dp+strict-align", CORTEX_M7_DP),
     strict("cortex-m7+nofp+strict-align", CORTEX_M4),
     strict("cortex-m33+strict-align", CORTEX_M33),
     strict("cortex-m33+nofp+strict-align", CORTEX_M33_NOFP),

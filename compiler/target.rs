@@ -389,7 +389,7 @@ fn bits_of(extension: Extension) -> u64 {
         Extension::DotProd => ARM_DOTPROD,
         Extension::I8mm => ARM_I8MM,
         Extension::V => RISCV_V,
-        Extension::Thumb2 | Extension::Armv8M | Extension::Dsp | Extension::Mve | Extension::Fpu => 0,
+        Extension::Thumb2 | Extension::Armv8M | Extension::Dsp | Extension::Mve | Extension::Fpu | Extension::Doubles => 0,
     }
 }
 
@@ -589,7 +589,7 @@ mod tests {
     #[test]
     fn cores_and_boards_have_their_level() {
         for (name, triple, machine) in
-            [("cortex-m4", "thumbv7em-none-eabi", "cortex-m4"), ("STM32H743", "thumbv7em-none-eabihf", "cortex-m7")]
+            [("cortex-m4", "thumbv7em-none-eabi", "cortex-m4"), ("STM32H743", "thumbv7em-none-eabihf", "cortex-m7+dp")]
         {
             let target = target(name).unwrap();
             assert_eq!((target.name, level(target, None).unwrap().level), (triple, machine));
@@ -597,6 +597,8 @@ mod tests {
         for (name, machine) in [
             ("cortex-m33+strict-align+nodsp", "cortex-m33+nodsp+strict-align"),
             ("STM32H743+nofp", "cortex-m7+nofp"),
+            ("stm32f746+dp", "cortex-m7+dp"),
+            ("cortex-m85+dp", "cortex-m85"),
             ("cortex-m0+", "cortex-m0plus"),
             ("pico+strict-align", "cortex-m0plus"),
         ] {

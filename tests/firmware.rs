@@ -29,6 +29,8 @@ const M7: Board = Board {
     machine: "mps2-an500",
     memory: "memory.ld",
 };
+/// A core whose FPU has binary64.
+const M7_DP: Board = Board { core: "cortex-m7+dp", options: "-mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard", ..M7 };
 const M33: Board =
     Board { core: "cortex-m33", options: "-mcpu=cortex-m33 -mfloat-abi=soft", machine: "mps2-an505", memory: "memory-an505.ld" };
 const M55: Board =
@@ -158,6 +160,27 @@ fn recorded_models_agree_on_the_board_with_vectors() {
     }
 }
 
+/// Operators whose kernels compute binary64.
+const OF_DOUBLES: [&str; 4] = ["cast.11", "sin.0", "pow.9", "floor_mod.12"];
+
+#[test]
+fn doubles_in_registers_agree_on_boards() {
+    let Some(corpus) = support::corpus("tflite_ops") else { return eprintln!("skipped: no recorded models") };
+    let folder = folder();
+    // These models have no weights.
+    let script = fs::read_to_string(folder.path().join("link.ld")).expect("a script");
+    let checked = |line: &&str| !line.contains("weights were not found");
+    fs::write(folder.path().join("operators.ld"), script.lines().filter(checked).collect::<Vec<_>>().join("\n")).expect("it is written");
+    for (board, name) in [M7_DP, M55].iter().flat_map(|board| OF_DOUBLES.iter().map(move |name| (board, name))) {
+        compile_model(&corpus.join(format!("{name}.tflite")), board.core, "", folder.path());
+        let attributes = done("arm-none-eabi-readelf", "-A digits.o", folder.path());
+        assert!(attributes.contains("Tag_FP_arch: FPv5/FP-D16 for ARMv8") && !attributes.contains("Tag_ABI_HardFP_use"), "{attributes}");
+        board.link("t.c", "operators.ld", folder.path());
+        let said = board.run(folder.path());
+        assert!(said.trim_end().ends_with("agree"), "{name} on {}: {said}", board.core);
+    }
+}
+
 /// The number before ` ticks` in the first line that has a word.
 fn ticks(said: &str, word: &str) -> u64 {
     let line = said.lines().find(|line| line.contains(word)).unwrap_or_else(|| panic!("no {word}: {said}"));
@@ -203,6 +226,7 @@ fn objects_link_in_programs_of_every_kind() {
         ("cortex-m4f", "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=softfp"),
         ("cortex-m4f", "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard"),
         ("cortex-m7", "-mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard"),
+        ("cortex-m7+dp", "-mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard"),
         ("cortex-m33", "-mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard"),
         ("cortex-m33", "-mcpu=cortex-m33 -mfloat-abi=soft -mcmse"),
         ("cortex-m55", "-mcpu=cortex-m55 -mfloat-abi=hard"),

@@ -3,7 +3,7 @@
 //! Entries have no float parameters, so objects fit programs with any float ABI.
 
 use crate::kernel::{DotOp, Inst, Lane};
-use crate::machine::machine;
+use crate::machine::{Extension, machine};
 use crate::program::Program;
 
 /// The section's name.
@@ -20,6 +20,8 @@ const TAG_ABI_VFP_ARGS: u8 = 28;
 const TAG_CPU_UNALIGNED_ACCESS: u8 = 34;
 const TAG_MVE_ARCH: u8 = 48;
 
+/// The value of [`TAG_ABI_HARD_FP_USE`] for binary32 alone.
+const SINGLE: u8 = 1;
 /// Armv8.1-M with the main extension.
 const V81M: u8 = 21;
 
@@ -37,7 +39,7 @@ const ARCHITECTURES: &[Architecture] = &[
     Architecture { levels: &["cortex-m3"], architecture: 10, floats: 0 },
     Architecture { levels: &["cortex-m4"], architecture: 13, floats: 0 },
     Architecture { levels: &["cortex-m4f"], architecture: 13, floats: 6 },
-    Architecture { levels: &["cortex-m7"], architecture: 13, floats: 8 },
+    Architecture { levels: &["cortex-m7", "cortex-m7+dp"], architecture: 13, floats: 8 },
     Architecture { levels: &["cortex-m7+nofp"], architecture: 13, floats: 0 },
     Architecture { levels: &["cortex-m33", "cortex-m33+nodsp"], architecture: 17, floats: 8 },
     Architecture { levels: &["cortex-m33+nofp", "cortex-m33+nodsp+nofp"], architecture: 17, floats: 0 },
@@ -56,8 +58,10 @@ pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
     };
     let mut tags = vec![(TAG_CPU_ARCH, row.architecture), (TAG_CPU_ARCH_PROFILE, b'M'), (TAG_THUMB_ISA_USE, thumb)];
     if row.floats > 0 && has_floats(program) {
-        // The unit has only binary32.
-        tags.extend([(TAG_FP_ARCH, row.floats), (TAG_ABI_HARD_FP_USE, 1)]);
+        tags.push((TAG_FP_ARCH, row.floats));
+        let has_doubles = machine(level).is_some_and(|machine| machine.has(Extension::Doubles)) && has_lane(program, Lane::F64);
+        // Without the mark, code may use all formats of the unit.
+        tags.extend((!has_doubles).then_some((TAG_ABI_HARD_FP_USE, SINGLE)));
     }
     if row.architecture == V81M && has_vectors(program) {
         // Vectors of integers alone.
@@ -73,8 +77,12 @@ pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
 
 /// Tests whether kernels compute floats.
 pub(super) fn has_floats(program: &Program) -> bool {
-    let mut types = program.kernels.iter().flat_map(|kernel| &kernel.types);
-    types.any(|ty| matches!(ty.lane, Lane::F32 | Lane::F64))
+    has_lane(program, Lane::F32) || has_lane(program, Lane::F64)
+}
+
+/// Tests whether kernels have values of a lane type.
+fn has_lane(program: &Program, lane: Lane) -> bool {
+    program.kernels.iter().flat_map(|kernel| &kernel.types).any(|ty| ty.lane == lane)
 }
 
 /// Tests whether kernels have products of vector registers.

@@ -17,7 +17,7 @@ pub(super) const V7EM: Target =
     Target { levels: ON_V7EM, ..row("thumbv7em-none-eabi", Isa::Thumb, Platform::None, &["armv7em-none-eabi", "arm-none-eabi"]) };
 /// Armv7E-M with an FPU.
 pub(super) const V7EM_FLOAT: Target = Target {
-    levels: &["cortex-m4f", "cortex-m7", "cortex-m4f+strict-align", "cortex-m7+strict-align"],
+    levels: &["cortex-m4f", "cortex-m7", "cortex-m7+dp", "cortex-m4f+strict-align", "cortex-m7+strict-align", "cortex-m7+dp+strict-align"],
     ..row("thumbv7em-none-eabihf", Isa::Thumb, Platform::None, &["armv7em-none-eabihf", "arm-none-eabihf"])
 };
 /// The baseline of Armv8-M.
@@ -36,6 +36,8 @@ pub(super) const V8M_FLOAT: Target =
 const ON_M3: &[&str] = &["cortex-m3", "cortex-m3+strict-align"];
 /// Levels of Armv7E-M without an FPU.
 const ON_V7EM: &[&str] = &["cortex-m4", "cortex-m7+nofp", "cortex-m4+strict-align", "cortex-m7+nofp+strict-align"];
+/// Levels of Cortex-M7 whose FPU has binary64.
+const ON_M7_DP: &[&str] = &["cortex-m7+dp", "cortex-m7", "cortex-m7+dp+strict-align", "cortex-m7+strict-align"];
 /// Levels of Cortex-M33 with its FPU.
 const ON_M33: &[&str] = &["cortex-m33", "cortex-m33+nodsp", "cortex-m33+strict-align", "cortex-m33+nodsp+strict-align"];
 
@@ -118,6 +120,8 @@ const M3: Chip = core(&["cortex-m3"], ON_M3, V7M);
 const M4: Chip = core(&["cortex-m4"], &["cortex-m4", "cortex-m4+strict-align"], V7EM);
 const M4F: Chip = core(&["cortex-m4f"], &["cortex-m4f", "cortex-m4f+strict-align"], V7EM_FLOAT);
 const M7: Chip = core(&["cortex-m7"], &["cortex-m7", "cortex-m7+strict-align"], V7EM_FLOAT);
+/// Cortex-M7 whose FPU has binary64.
+const M7_DP: Chip = core(&["cortex-m7+dp"], ON_M7_DP, V7EM_FLOAT);
 const M33: Chip = core(&["cortex-m33"], ON_M33, V8M_FLOAT);
 const M55: Chip = core(&["cortex-m55"], &["cortex-m55"], V81M_FLOAT);
 const M85: Chip = core(&["cortex-m85"], &["cortex-m85"], V81M_FLOAT);
@@ -138,6 +142,7 @@ pub const CHIPS: &[Chip] = &[
     M4,
     M4F,
     M7,
+    M7_DP,
     M23,
     M33,
     M55,
@@ -145,6 +150,7 @@ pub const CHIPS: &[Chip] = &[
     modified(&["cortex-m3+strict-align"], V7M),
     modified(&["cortex-m4+strict-align"], V7EM),
     modified(&["cortex-m4f+strict-align"], V7EM_FLOAT),
+    modified(&["cortex-m7+dp+strict-align"], V7EM_FLOAT),
     modified(&["cortex-m7+nofp"], V7EM),
     modified(&["cortex-m7+nofp+strict-align"], V7EM),
     modified(&["cortex-m7+strict-align"], V7EM_FLOAT),
@@ -219,12 +225,13 @@ pub const CHIPS: &[Chip] = &[
     family(&["stm32l4"], M4F),
     chip(&["stm32wb55"], M4F, 1024, 256),
     chip(&["stm32f746"], M7, 1024, 320),
-    chip(&["stm32f767", "stm32f769"], M7, 2048, 512),
+    chip(&["stm32f767", "stm32f769"], M7_DP, 2048, 512),
+    family(&["stm32f76", "stm32f77"], M7_DP),
     family(&["stm32f7"], M7),
-    chip(&["stm32h743", "stm32h747", "arduino-portenta-h7", "arduino-giga"], M7, 2048, 1024),
-    chip(&["stm32h750"], M7, 128, 1024),
-    chip(&["stm32h7a3"], M7, 2048, 1376),
-    family(&["stm32h7"], M7),
+    chip(&["stm32h743", "stm32h747", "arduino-portenta-h7", "arduino-giga"], M7_DP, 2048, 1024),
+    chip(&["stm32h750"], M7_DP, 128, 1024),
+    chip(&["stm32h7a3"], M7_DP, 2048, 1376),
+    family(&["stm32h7"], M7_DP),
     chip(&["stm32h563", "stm32h573"], M33, 2048, 640),
     family(&["stm32h5"], M33),
     chip(&["stm32l552", "stm32l562"], M33, 512, 256),
@@ -237,10 +244,10 @@ pub const CHIPS: &[Chip] = &[
     // NXP.
     chip(&["lpc1768"], M3, 512, 64),
     chip(&["lpc55s69"], M33, 640, 320),
-    chip(&["imxrt1052", "mimxrt1052"], M7, 0, 512),
-    chip(&["imxrt1062", "mimxrt1062", "teensy-4"], M7, 0, 1024),
-    chip(&["imxrt1176", "mimxrt1176"], M7, 0, 2048),
-    family(&["imxrt10", "imxrt11", "mimxrt10", "mimxrt11"], M7),
+    chip(&["imxrt1052", "mimxrt1052"], M7_DP, 0, 512),
+    chip(&["imxrt1062", "mimxrt1062", "teensy-4"], M7_DP, 0, 1024),
+    chip(&["imxrt1176", "mimxrt1176"], M7_DP, 0, 2048),
+    family(&["imxrt10", "imxrt11", "mimxrt10", "mimxrt11"], M7_DP),
     family(&["imxrt5", "imxrt6", "mimxrt5", "mimxrt6"], M33),
     // Microchip.
     chip(&["samd21", "arduino-zero", "arduino-mkrzero"], M0PLUS, 256, 32),
@@ -341,7 +348,10 @@ mod tests {
             ("cortex-m4", "cortex-m4"),
             ("cortex-m33", "cortex-m33"),
             ("stm32f407vg", "cortex-m4f"),
-            ("stm32h743zi", "cortex-m7"),
+            ("stm32h743zi", "cortex-m7+dp"),
+            ("stm32f746zg", "cortex-m7"),
+            ("stm32f777", "cortex-m7+dp"),
+            ("teensy-4.1", "cortex-m7+dp"),
             ("nrf52840", "cortex-m4f"),
             ("nrf52811", "cortex-m4f"),
             ("rp2350", "cortex-m33"),

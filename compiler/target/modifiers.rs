@@ -1,5 +1,5 @@
-//! Modifiers of cores: `+nofp` for a core without its FPU, `+nodsp` for one without DSP instructions, and `+strict-align` for programs that trap
-//! unaligned accesses.
+//! Modifiers of cores: `+dp` for a core whose FPU has binary64, `+nofp` for one without its FPU, `+nodsp` for one without DSP instructions, and
+//! `+strict-align` for programs that trap unaligned accesses.
 
 use crate::diagnostic::{Diagnostic, codes};
 
@@ -8,16 +8,23 @@ struct Row(&'static str, &'static str, &'static str);
 
 /// The modifiers of each level, in the order in which levels name them.
 const ROWS: &[Row] = &[
+    Row("cortex-m7", "dp", "cortex-m7+dp"),
+    // The FPU of these cores has binary64 in any case.
+    Row("cortex-m55", "dp", "cortex-m55"),
+    Row("cortex-m85", "dp", "cortex-m85"),
     Row("cortex-m33", "nodsp", "cortex-m33+nodsp"),
     Row("cortex-m4", "nofp", "cortex-m4"),
     Row("cortex-m4f", "nofp", "cortex-m4"),
     Row("cortex-m7", "nofp", "cortex-m7+nofp"),
+    // Chips have this core by default.
+    Row("cortex-m7+dp", "nofp", "cortex-m7+nofp"),
     Row("cortex-m33", "nofp", "cortex-m33+nofp"),
     Row("cortex-m33+nodsp", "nofp", "cortex-m33+nodsp+nofp"),
     Row("cortex-m3", STRICT, "cortex-m3+strict-align"),
     Row("cortex-m4", STRICT, "cortex-m4+strict-align"),
     Row("cortex-m4f", STRICT, "cortex-m4f+strict-align"),
     Row("cortex-m7", STRICT, "cortex-m7+strict-align"),
+    Row("cortex-m7+dp", STRICT, "cortex-m7+dp+strict-align"),
     Row("cortex-m7+nofp", STRICT, "cortex-m7+nofp+strict-align"),
     Row("cortex-m33", STRICT, "cortex-m33+strict-align"),
     Row("cortex-m33+nodsp", STRICT, "cortex-m33+nodsp+strict-align"),
@@ -70,13 +77,15 @@ mod tests {
             ("cortex-m33", "nofp+nodsp", "cortex-m33+nodsp+nofp"),
             ("cortex-m33", "strict-align+nofp+nodsp", "cortex-m33+nodsp+nofp+strict-align"),
             ("cortex-m0plus", "strict-align", "cortex-m0plus"),
+            ("cortex-m7", "strict-align+dp", "cortex-m7+dp+strict-align"),
+            ("cortex-m55", "dp", "cortex-m55"),
         ] {
             assert_eq!(modified(level, modifiers), Ok(expected), "{level}+{modifiers}");
         }
         for (level, modifiers, help) in [
             ("cortex-m3", "nofp", "takes +strict-align"),
-            ("cortex-m7", "nodsp", "takes +nofp, +strict-align"),
-            ("cortex-m7", "dp", "takes +nofp, +strict-align"),
+            ("cortex-m7", "nodsp", "takes +dp, +nofp, +strict-align"),
+            ("cortex-m4f", "dp", "takes +nofp, +strict-align"),
             ("cortex-m33", "", "takes +nodsp, +nofp, +strict-align"),
             ("riscv64", "nofp", "takes no modifier"),
         ] {

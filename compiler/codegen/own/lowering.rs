@@ -85,7 +85,10 @@ pub trait Select: Sized {
     /// [`CodegenError::Bug`] if the kernel breaks a rule of its language.
     fn enter(lowering: &mut Lowering<'_, Self>) -> Result<(), CodegenError>;
     /// Lowers a constant that is not an index.
-    fn constant(lowering: &mut Lowering<'_, Self>, ty: Type, bits: u64) -> Self::Held;
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] if the machine has no registers for it.
+    fn constant(lowering: &mut Lowering<'_, Self>, ty: Type, bits: u64) -> Result<Self::Held, CodegenError>;
     /// Tests whether a value needs no instruction, because the instruction that uses it includes its computation.
     fn is_folded(&self, value: Value) -> bool;
     /// Lowers an instruction with one result.
@@ -266,7 +269,7 @@ impl<'a, S: Select> Lowering<'a, S> {
             return Ok(S::held_scalar(self.sum(&linear)));
         }
         if let Some(&bits) = self.constants.get(&value) {
-            return Ok(S::constant(self, self.ty(value), bits));
+            return S::constant(self, self.ty(value), bits);
         }
         self.bug(format_args!("{value} is used before it is defined"))
     }

@@ -7,6 +7,7 @@ use super::registers::{FIRST, GENERAL, PARAMETERS};
 use super::rows::{self, Row};
 use crate::codegen::own::words::{Rows, WordSet, exponent};
 use crate::codegen::own::{Access, Address, Block};
+use crate::kernel::Lane;
 use regalloc2::{PReg, VReg};
 use rustc_hash::FxHashMap;
 
@@ -31,8 +32,8 @@ impl WordSet for Riscv {
         PReg::new(FIRST + number, GENERAL)
     }
 
-    fn has_floats(&self) -> bool {
-        self.has_floats
+    fn has_format(&self, lane: Lane) -> bool {
+        lane == Lane::F32 && self.has_floats
     }
 
     fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg> {

@@ -10,7 +10,7 @@ use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
 use crate::codegen::own::words::{Operand, Ops, Test, WordOp, Words};
 use crate::codegen::support::{Format, Support};
-use crate::kernel::{BinaryOp, ConvertOp, UnaryOp, Value};
+use crate::kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
@@ -41,8 +41,8 @@ impl Words for Lowering<'_> {
         self.call_support(what, arguments)
     }
 
-    fn has_floats(&self) -> bool {
-        self.set.has_floats
+    fn has_format(&self, lane: Lane) -> bool {
+        lane == Lane::F32 && self.set.has_floats
     }
 
     fn only_aligned(&self) -> bool {
@@ -114,7 +114,7 @@ impl Words for Lowering<'_> {
         Ok(self.float_row(&rows::FMADD, &[Arg::Use(a), Arg::Use(b), Arg::Use(sum)]))
     }
 
-    fn float_convert(&mut self, op: ConvertOp, a: VReg) -> Result<VReg, CodegenError> {
+    fn float_convert(&mut self, op: ConvertOp, a: VReg, _: Lane) -> Result<VReg, CodegenError> {
         Ok(match op {
             ConvertOp::SignedToFloat => self.float_row(&rows::FCVT_FROM_SIGNED, &[Arg::Use(a)]),
             ConvertOp::UnsignedToFloat => self.float_row(&rows::FCVT_FROM_UNSIGNED, &[Arg::Use(a)]),

@@ -1,6 +1,6 @@
 //! Loads and stores.
 
-use super::encode::{Assembler, single};
+use super::encode::{Assembler, double, single};
 use super::registers::SP;
 use super::rows::Single;
 use crate::codegen::own::{AddressError, AssemblyError};
@@ -93,17 +93,30 @@ pub(super) fn float_reaches(displacement: i64) -> bool {
     displacement % 4 == 0 && (-1020..1024).contains(&displacement)
 }
 
+/// Writes a load or a store of a binary64 number, at a multiple of four bytes.
+///
+/// # Errors
+/// A message if no instruction has these operands.
+pub(super) fn access_double(store: bool, register: u8, place: Place, code: &mut Assembler) -> Result<(), AssemblyError> {
+    code.word(float_word(store, place)? | 0x100 | double(Single::D, register));
+    Ok(())
+}
+
 /// Writes a load or a store of a float.
 ///
 /// # Errors
 /// A message if no instruction has these operands.
 pub(super) fn access_float(store: bool, register: u8, place: Place, code: &mut Assembler) -> Result<(), AssemblyError> {
+    code.word(float_word(store, place)? | single(Single::D, register));
+    Ok(())
+}
+
+/// Returns the encoding of a load or a store of a float, without its register.
+fn float_word(store: bool, place: Place) -> Result<u32, AssemblyError> {
     match place {
         Place::Near(base, displacement) if float_reaches(displacement.into()) => {
             let up = u32::from(displacement >= 0) << 23;
-            let word = 0xED00_0A00 | up | u32::from(!store) << 20 | u32::from(base) << 16 | (displacement.unsigned_abs() / 4);
-            code.word(word | single(Single::D, register));
-            Ok(())
+            Ok(0xED00_0A00 | up | u32::from(!store) << 20 | u32::from(base) << 16 | (displacement.unsigned_abs() / 4))
         }
         _ => Err(AssemblyError::Access { what: "a float".into(), place: format!("{place:?}") }),
     }

@@ -1,10 +1,10 @@
 //! Emission of instructions with allocated registers: each operand goes to its field.
 
-use super::access::{Moved, Place, access, access_and_step, access_float, access_pair};
-use super::encode::{Assembler, Flags, Operand, modified, single};
+use super::access::{Moved, Place, access, access_and_step, access_double, access_float, access_pair};
+use super::encode::{Assembler, Flags, Operand, double, modified, single};
 use super::frame::Frame;
 use super::inst::{Arg, Inst, Op, Own};
-use super::registers::{GENERAL, SINGLE, SP, VECTORS};
+use super::registers::{GENERAL, SINGLE, SP, VECTORS, double_number};
 use super::rows::{self, Row, Single};
 use super::sums::sums;
 use super::vectors::{Vector, access_vector, step_vector};
@@ -32,6 +32,17 @@ impl Assembler {
     pub(super) fn call(&mut self, target: RelocationTarget) {
         self.relocate(RelocationKind::ThumbCall, target, 0);
         self.word(0xF7FF_FFFE);
+    }
+
+    /// Copies a register to another one of its class. It changes no flags.
+    pub(super) fn transfer(&mut self, to: PReg, from: PReg) {
+        let (to_number, from_number) = (to.hw_enc() as u8, from.hw_enc() as u8);
+        match (to.class(), double_number(to).zip(double_number(from))) {
+            (_, Some((to, from))) => self.copy_double(to, from),
+            (RegClass::Int, _) => self.copy(to_number, from_number),
+            (RegClass::Float, _) => self.copy_float(to_number, from_number),
+            (RegClass::Vector, _) => self.copy_vector(to_number, from_number),
+        }
     }
 
     /// Writes BLX to an address in a register.
@@ -90,6 +101,12 @@ impl Emitter<'_> {
                 let place = self.memory(inst, at)?;
                 access_float(true, float(at, at.len().saturating_sub(1))?, place, self.code)?;
             }
+            Own::LoadDouble | Own::StoreDouble => {
+                let (store, place) = (own == Own::StoreDouble, self.memory(inst, at)?);
+                let number = double_number(register(at, if store { at.len().saturating_sub(1) } else { 0 })?);
+                let number = number.ok_or(AssemblyError::Class { found: "word", wanted: "double" })?;
+                access_double(store, number, place, self.code)?;
+            }
             Own::Vector(moved) => {
                 let place = self.memory(inst, at)?;
                 access_vector(moved, vector(at, if moved.store { at.len().saturating_sub(1) } else { 0 })?, place, self.code)?;
@@ -144,8 +161,7 @@ impl Emitter<'_> {
             return;
         }
         self.code.half(0xBF08 | (flags as u16) << 4);
-        let (to_number, from) = (to.hw_enc() as u8, chosen.hw_enc() as u8);
-        if to.class() == GENERAL { self.code.copy(to_number, from) } else { self.code.copy_float(to_number, from) }
+        self.code.transfer(to, chosen);
     }
 
     fn row(&mut self, row: &Row, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
@@ -251,9 +267,12 @@ fn operand(register: PReg) -> Operand {
     match register.class() {
         RegClass::Int => Operand::Word(number),
         RegClass::Float => Operand::Single(number),
-        RegClass::Vector => Operand::Vector(number),
+        RegClass::Vector => double_number(register).map_or(Operand::Vector(number), Operand::Double),
     }
 }
+
+/// VMRS: copies the flags of a comparison of floats (VCMP).
+const FLAGS_OF_FLOATS: u32 = 0xEEF1_FA10;
 
 /// Writes a comparison of the last two operands: floats or words. The second word may be a constant.
 pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), AssemblyError> {
@@ -263,9 +282,13 @@ pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result
     }
     let (a, b) = (register(at, last.saturating_sub(1))?, register(at, last)?);
     if b.class() == RegClass::Float {
-        // VCMP, then VMRS to copy its flags.
         code.word(0xEEB4_0A40 | single(Single::D, a.hw_enc() as u8) | single(Single::M, b.hw_enc() as u8));
-        code.word(0xEEF1_FA10);
+        code.word(FLAGS_OF_FLOATS);
+        return Ok(());
+    }
+    if let Some((a, b)) = double_number(a).zip(double_number(b)) {
+        code.word(0xEEB4_0B40 | double(Single::D, a) | double(Single::M, b));
+        code.word(FLAGS_OF_FLOATS);
         return Ok(());
     }
     compare_words(a.hw_enc() as u8, b.hw_enc() as u8, code);

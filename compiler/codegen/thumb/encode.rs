@@ -15,6 +15,8 @@ pub(super) enum Operand {
     Word(u8),
     /// A binary32 register.
     Single(u8),
+    /// A binary64 register.
+    Double(u8),
     /// A vector register.
     Vector(u8),
     /// A number.
@@ -52,6 +54,11 @@ pub(super) fn single(field: Single, n: u8) -> u32 {
         Single::N => high << 16 | low << 7,
         Single::M => high | low << 5,
     }
+}
+
+/// Returns the field of a binary64 register. The lowest bit of its number is beside the others.
+pub(super) fn double(field: Single, n: u8) -> u32 {
+    single(field, 2 * n)
 }
 
 /// Returns the field of a vector register.
@@ -92,6 +99,7 @@ pub(super) fn encode(row: &Row, operands: &[Operand]) -> Result<u32, AssemblyErr
             (Slot::Twice(a, b), Operand::Word(n)) => u32::from(n) << a as u32 | u32::from(n) << b as u32,
             (Slot::Even(field), Operand::Word(n)) if n % 2 == 0 => u32::from(n) << field as u32,
             (Slot::Single(field), Operand::Single(n)) => single(field, n),
+            (Slot::Double(field), Operand::Double(n @ 0..16)) => double(field, n),
             (Slot::Vector(field), Operand::Vector(n)) => vector(field, n),
             (Slot::Number(kind), Operand::Number(n)) => {
                 number(kind, n).ok_or_else(|| AssemblyError::row(row.name, RowFault::Number(n.into())))?

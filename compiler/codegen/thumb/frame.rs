@@ -1,7 +1,7 @@
 //! The stack frame of a function, and its prologue and epilogue.
 
 use super::encode::Assembler;
-use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS};
+use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS, double_register};
 use crate::codegen::own::Need;
 use regalloc2::PReg;
 
@@ -26,7 +26,8 @@ impl Frame {
     pub fn new(need: &Need) -> Self {
         let used = |class, n: &usize| need.registers.contains(PReg::new(*n, class));
         let general = SAVED.chain([usize::from(LR)]).filter(|n| used(GENERAL, n)).fold(0, |saved, n| saved | 1 << n);
-        let uses = |n: &usize| used(SINGLE, n) || used(VECTORS, &(n / 4));
+        let uses_double = |n: &usize| need.registers.contains(double_register((n / 2) as u8));
+        let uses = |n: &usize| used(SINGLE, n) || used(VECTORS, &(n / 4)) || uses_double(n);
         let first = SAVED_SINGLES.clone().find(uses);
         let last = SAVED_SINGLES.rev().find(uses);
         let has_vectors = (0..VECTOR_COUNT).any(|n| used(VECTORS, &n));

@@ -36,6 +36,10 @@ pub(super) enum Own {
     LoadFloat,
     /// memory, use: a float.
     StoreFloat,
+    /// def, memory: a binary64 number at a multiple of four.
+    LoadDouble,
+    /// memory, use: a binary64 number at a multiple of four.
+    StoreDouble,
     /// def, memory, or memory, use: a vector register.
     Vector(Vector),
     /// A load or a store of a vector register that moves on by so many bytes. Operands as of [`Self::Step`].
@@ -99,7 +103,8 @@ impl Inst {
         if let Op::Own(Own::Vector(moved)) = self.op {
             return moved.element.reaches(displacement);
         }
-        let is_near = matches!(self.op, Op::Own(Own::LoadFloat | Own::StoreFloat)) || self.is_of_pair();
+        let floats = [Own::LoadFloat, Own::StoreFloat, Own::LoadDouble, Own::StoreDouble];
+        let is_near = floats.into_iter().any(|own| self.op == Op::Own(own)) || self.is_of_pair();
         if is_near { float_reaches(displacement.into()) } else { reaches(displacement.into()) }
     }
 }

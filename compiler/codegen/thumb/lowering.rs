@@ -1,8 +1,9 @@
 //! The state of lowering a kernel.
 
+use super::set::formats;
 use crate::codegen::own::words::{factors, vectors, widened};
 use crate::codegen::own::{self, Block};
-use crate::kernel::{Kernel, Value};
+use crate::kernel::{Kernel, Lane, Value};
 use crate::machine::{CpuMachine, Extension};
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
@@ -13,8 +14,8 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Thumb>;
 
 /// What is known beside what every lowering knows.
 pub(super) struct Thumb {
-    /// Whether binary32 has registers.
-    pub has_floats: bool,
+    /// Formats of floats that have registers.
+    pub formats: &'static [Lane],
     /// `true` if loads and stores must be at multiples of their bytes.
     pub only_aligned: bool,
     /// Whether products take halves of words.
@@ -35,7 +36,7 @@ impl Thumb {
     /// For a kernel on a machine.
     pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
         Self {
-            has_floats: machine.has(Extension::Fpu),
+            formats: formats(kernel, machine),
             only_aligned: machine.only_aligned,
             has_halves: machine.has(Extension::Dsp),
             factors: factors(kernel),

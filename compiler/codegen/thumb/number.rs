@@ -1,6 +1,6 @@
 //! Copies of registers, constants in registers, and sums of a register and a constant.
 
-use super::encode::{Assembler, Operand, modified, shorten, single, twelve};
+use super::encode::{Assembler, Operand, double, modified, shorten, single, twelve};
 use super::registers::SP;
 use super::rows::{ADD_TWELVE, SUB_TWELVE, Single};
 
@@ -16,6 +16,13 @@ impl Assembler {
     pub(super) fn copy_float(&mut self, to: u8, from: u8) {
         if to != from {
             self.word(0xEEB0_0A40 | single(Single::D, to) | single(Single::M, from));
+        }
+    }
+
+    /// Copies a binary64 register.
+    pub(super) fn copy_double(&mut self, to: u8, from: u8) {
+        if to != from {
+            self.word(0xEEB0_0B40 | double(Single::D, to) | double(Single::M, from));
         }
     }
 

@@ -61,7 +61,7 @@ fn is_free(inst: &Inst) -> bool {
 }
 
 fn is_load(inst: &Inst) -> bool {
-    matches!(inst.op, Op::Own(Own::Load(..) | Own::LoadWord | Own::LoadPair | Own::LoadFloat))
+    matches!(inst.op, Op::Own(Own::Load(..) | Own::LoadWord | Own::LoadPair | Own::LoadFloat | Own::LoadDouble))
 }
 
 /// Returns the lower address of two neighbouring words. `None` if they are not neighbours, or if a joint access cannot have the displacement.

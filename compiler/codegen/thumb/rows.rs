@@ -49,6 +49,8 @@ pub(super) enum Slot {
     Even(Field),
     /// A binary32 register.
     Single(Single),
+    /// A binary64 register, in the field of a binary32 register.
+    Double(Single),
     /// A vector register.
     Vector(Single),
     /// A constant.
@@ -83,6 +85,8 @@ pub(super) enum Feature {
     Dsp,
     /// FPv4-SP.
     Single,
+    /// FPv5 with binary64.
+    Double,
     /// The vector extension of Armv8.1-M for integers.
     Vectors,
 }
@@ -145,6 +149,21 @@ const fn two(name: &'static str, word: u32) -> Row {
 
 const fn single(name: &'static str, word: u32, slots: &'static [Slot]) -> Row {
     Row { feature: Feature::Single, ..row(name, word, Short::None, slots) }
+}
+
+/// Makes a row of registers of which some are of binary64.
+const fn double(name: &'static str, word: u32, slots: &'static [Slot]) -> Row {
+    Row { feature: Feature::Double, ..row(name, word, Short::None, slots) }
+}
+
+/// Makes a row of two binary64 registers.
+const fn one_double(name: &'static str, word: u32) -> Row {
+    double(name, word, &[Slot::Double(Single::D), Slot::Double(Single::M)])
+}
+
+/// Makes a row of three binary64 registers.
+const fn two_doubles(name: &'static str, word: u32) -> Row {
+    double(name, word, &[Slot::Double(Single::D), Slot::Double(Single::N), Slot::Double(Single::M)])
 }
 
 /// Makes a row of a shift by a constant.
@@ -244,6 +263,28 @@ pub(super) const VCVT_TO_HALF: Row = Row { reads_result: true, ..one("vcvtb.f16.
 pub(super) const VMOV_TO_SINGLE: Row = single("vmov", 0xEE00_0A10, &[S(Single::N), W(A)]);
 pub(super) const VMOV_FROM_SINGLE: Row = single("vmov", 0xEE10_0A10, &[W(A), S(Single::N)]);
 
+pub(super) const VADD_DOUBLE: Row = two_doubles("vadd.f64", 0xEE30_0B00);
+pub(super) const VSUB_DOUBLE: Row = two_doubles("vsub.f64", 0xEE30_0B40);
+pub(super) const VMUL_DOUBLE: Row = two_doubles("vmul.f64", 0xEE20_0B00);
+pub(super) const VDIV_DOUBLE: Row = two_doubles("vdiv.f64", 0xEE80_0B00);
+pub(super) const VFMA_DOUBLE: Row = Row { reads_result: true, ..two_doubles("vfma.f64", 0xEEA0_0B00) };
+pub(super) const VNEG_DOUBLE: Row = one_double("vneg.f64", 0xEEB1_0B40);
+pub(super) const VABS_DOUBLE: Row = one_double("vabs.f64", 0xEEB0_0BC0);
+pub(super) const VSQRT_DOUBLE: Row = one_double("vsqrt.f64", 0xEEB1_0BC0);
+/// Rounding to an integer: towards zero, to the nearest, up, and down.
+pub(super) const VRINTZ_DOUBLE: Row = one_double("vrintz.f64", 0xEEB6_0BC0);
+pub(super) const VRINTN_DOUBLE: Row = one_double("vrintn.f64", 0xFEB9_0B40);
+pub(super) const VRINTP_DOUBLE: Row = one_double("vrintp.f64", 0xFEBA_0B40);
+pub(super) const VRINTM_DOUBLE: Row = one_double("vrintm.f64", 0xFEBB_0B40);
+pub(super) const VCVT_DOUBLE_FROM_SIGNED: Row = double("vcvt.f64.s32", 0xEEB8_0BC0, &[Slot::Double(Single::D), S(Single::M)]);
+pub(super) const VCVT_DOUBLE_FROM_UNSIGNED: Row = double("vcvt.f64.u32", 0xEEB8_0B40, &[Slot::Double(Single::D), S(Single::M)]);
+pub(super) const VCVT_DOUBLE_TO_SIGNED: Row = double("vcvt.s32.f64", 0xEEBD_0BC0, &[S(Single::D), Slot::Double(Single::M)]);
+pub(super) const VCVT_DOUBLE_TO_UNSIGNED: Row = double("vcvt.u32.f64", 0xEEBC_0BC0, &[S(Single::D), Slot::Double(Single::M)]);
+pub(super) const VCVT_TO_DOUBLE: Row = double("vcvt.f64.f32", 0xEEB7_0AC0, &[Slot::Double(Single::D), S(Single::M)]);
+pub(super) const VCVT_FROM_DOUBLE: Row = double("vcvt.f32.f64", 0xEEB7_0BC0, &[S(Single::D), Slot::Double(Single::M)]);
+pub(super) const VMOV_TO_DOUBLE: Row = double("vmov", 0xEC40_0B10, &[Slot::Double(Single::M), W(A), W(N)]);
+pub(super) const VMOV_FROM_DOUBLE: Row = double("vmov", 0xEC50_0B10, &[W(A), W(N), Slot::Double(Single::M)]);
+
 /// Sixteen products of signed bytes, added to a general-purpose register. The manual's other name is VMLADAVA.
 pub(super) const VMLADAVA: Row = Row {
     reads_result: true,
@@ -331,4 +372,24 @@ pub(super) const EVERY: &[&Row] = &[
     &VCVT_TO_HALF,
     &VMOV_TO_SINGLE,
     &VMOV_FROM_SINGLE,
+    &VADD_DOUBLE,
+    &VSUB_DOUBLE,
+    &VMUL_DOUBLE,
+    &VDIV_DOUBLE,
+    &VFMA_DOUBLE,
+    &VNEG_DOUBLE,
+    &VABS_DOUBLE,
+    &VSQRT_DOUBLE,
+    &VRINTZ_DOUBLE,
+    &VRINTN_DOUBLE,
+    &VRINTP_DOUBLE,
+    &VRINTM_DOUBLE,
+    &VCVT_DOUBLE_FROM_SIGNED,
+    &VCVT_DOUBLE_FROM_UNSIGNED,
+    &VCVT_DOUBLE_TO_SIGNED,
+    &VCVT_DOUBLE_TO_UNSIGNED,
+    &VCVT_TO_DOUBLE,
+    &VCVT_FROM_DOUBLE,
+    &VMOV_TO_DOUBLE,
+    &VMOV_FROM_DOUBLE,
 ];

@@ -9,6 +9,7 @@ use super::rows::{self, Row};
 use super::vectors::Element;
 use crate::codegen::own::words::{Rows, VECTOR, WordSet, exponent};
 use crate::codegen::own::{Access, Address, Base, Block};
+use crate::kernel::Lane;
 use regalloc2::{PReg, VReg};
 use rustc_hash::FxHashMap;
 
@@ -36,8 +37,8 @@ impl WordSet for Thumb {
         PReg::new(number, GENERAL)
     }
 
-    fn has_floats(&self) -> bool {
-        self.has_floats
+    fn has_format(&self, lane: Lane) -> bool {
+        self.formats.contains(&lane)
     }
 
     fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg> {

@@ -4,7 +4,7 @@ use super::emit::{Emitter, compare, compare_number, general};
 use super::encode::{Assembler, Flags};
 use super::frame::Frame;
 use super::inst::{Arg, Inst, Op};
-use super::registers::{FIRST_SAVED_VECTOR, GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS};
+use super::registers::{DOUBLES, FIRST_SAVED_VECTOR, GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS, double_register};
 use super::rows::Feature;
 use super::spill::spill;
 use crate::codegen::own::words::vectors;
@@ -43,31 +43,51 @@ fn has_vectors(kernel: &Kernel) -> bool {
     vectors(kernel).iter().next().is_some()
 }
 
+/// Tests whether a kernel has values of a lane type.
+fn has_lane(kernel: &Kernel, lane: Lane) -> bool {
+    kernel.types.iter().any(|ty| ty.lane == lane)
+}
+
+/// Returns the formats of floats that have registers in a kernel. Functions of the object compute binary64 in kernels with vectors: registers of binary64
+/// are parts of vectors, which the allocator cannot express.
+pub(super) fn formats(kernel: &Kernel, machine: &CpuMachine) -> &'static [Lane] {
+    match machine.has(Extension::Fpu) {
+        true if machine.has(Extension::Doubles) && !(machine.has(Extension::Mve) && has_vectors(kernel)) => &[Lane::F32, Lane::F64],
+        true => &[Lane::F32],
+        false => &[],
+    }
+}
+
 /// The instruction set of one level.
 pub(super) struct Thumb2 {
     has_floats: bool,
+    has_doubles: bool,
     has_dsp: bool,
     has_vectors: bool,
     /// Numbers of the vector registers of the function. Its binary32 registers are parts of the others.
     vectors: Range<usize>,
+    /// Numbers of the binary64 registers of the function. Its binary32 registers are no parts of these.
+    doubles: &'static [u8],
 }
 
 impl Thumb2 {
     /// Makes the instruction set of a machine.
     pub fn new(machine: &CpuMachine) -> Self {
-        let [has_floats, has_dsp, has_vectors] = [Extension::Fpu, Extension::Dsp, Extension::Mve].map(|extension| machine.has(extension));
-        Self { has_floats, has_dsp, has_vectors, vectors: 0..0 }
+        let [has_floats, has_doubles, has_dsp, has_vectors] =
+            [Extension::Fpu, Extension::Doubles, Extension::Dsp, Extension::Mve].map(|extension| machine.has(extension));
+        Self { has_floats, has_doubles, has_dsp, has_vectors, vectors: 0..0, doubles: &[] }
     }
 
     /// Makes the instruction set for a kernel. Where it computes floats, the other half of the registers holds vectors.
     pub fn of_kernel(kernel: &Kernel, machine: &CpuMachine) -> Self {
-        let has_floats = kernel.types.iter().any(|ty| ty.lane == Lane::F32);
+        let has_floats = has_lane(kernel, Lane::F32);
         let vectors = match machine.has(Extension::Mve) && has_vectors(kernel) {
             true if has_floats => FIRST_SAVED_VECTOR..VECTOR_COUNT,
             true => 0..VECTOR_COUNT,
             false => 0..0,
         };
-        Self { vectors, ..Self::new(machine) }
+        let has_doubles = has_lane(kernel, Lane::F64) && formats(kernel, machine).contains(&Lane::F64);
+        Self { vectors, doubles: if has_doubles { &DOUBLES } else { &[] }, ..Self::new(machine) }
     }
 }
 
@@ -83,19 +103,24 @@ impl InstructionSet for Thumb2 {
 
     fn registers(&self) -> MachineEnv {
         let set = |class: RegClass, numbers: &mut dyn Iterator<Item = usize>| PRegSet::from_iter(numbers.map(|n| PReg::new(n, class)));
-        // A vector register is four registers of binary32.
-        let is_free = |single: &usize| !self.vectors.contains(&(single / 4));
+        // A vector register is four registers of binary32, and one of binary64 is two.
+        let is_double = |single: &usize| self.doubles.contains(&((single / 2) as u8));
+        let is_free = |single: &usize| !self.vectors.contains(&(single / 4)) && !is_double(single);
+        let doubles = |saved: bool| {
+            let some = self.doubles.iter().filter(move |&&double| SAVED_SINGLES.contains(&(2 * usize::from(double))) == saved);
+            some.map(|&double| double_register(double).hw_enc())
+        };
         let is_saved = |vector: &usize| *vector >= FIRST_SAVED_VECTOR;
         MachineEnv {
             preferred_regs_by_class: [
                 set(GENERAL, &mut { LOW }),
                 set(SINGLE, &mut (0..SAVED_SINGLES.start).filter(is_free)),
-                set(VECTORS, &mut self.vectors.clone().filter(|vector| !is_saved(vector))),
+                set(VECTORS, &mut self.vectors.clone().filter(|vector| !is_saved(vector)).chain(doubles(false))),
             ],
             non_preferred_regs_by_class: [
                 set(GENERAL, &mut (LOW.end..usize::from(SP)).chain([usize::from(LR)])),
                 set(SINGLE, &mut SAVED_SINGLES.filter(is_free)),
-                set(VECTORS, &mut self.vectors.clone().filter(is_saved)),
+                set(VECTORS, &mut self.vectors.clone().filter(is_saved).chain(doubles(true))),
             ],
             scratch_by_class: [None; 3],
             fixed_stack_slots: vec![],
@@ -103,7 +128,11 @@ impl InstructionSet for Thumb2 {
     }
 
     fn slot_words(&self, class: RegClass) -> usize {
-        if class == VECTORS { 4 } else { 1 }
+        match class {
+            VECTORS if self.doubles.is_empty() => 4,
+            VECTORS => 2,
+            _ => 1,
+        }
     }
 
     fn frame(&self, need: &Need) -> Frame {
@@ -125,6 +154,7 @@ impl InstructionSet for Thumb2 {
                 Feature::Base => true,
                 Feature::Dsp => self.has_dsp,
                 Feature::Single => self.has_floats,
+                Feature::Double => self.has_doubles,
                 Feature::Vectors => self.has_vectors,
             };
             if !has {
@@ -136,9 +166,7 @@ impl InstructionSet for Thumb2 {
 
     fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         match (from.as_reg(), to.as_reg()) {
-            (Some(from), Some(to)) if from.class() == GENERAL => code.copy(to.hw_enc() as u8, from.hw_enc() as u8),
-            (Some(from), Some(to)) if from.class() == VECTORS => code.copy_vector(to.hw_enc() as u8, from.hw_enc() as u8),
-            (Some(from), Some(to)) => code.copy_float(to.hw_enc() as u8, from.hw_enc() as u8),
+            (Some(from), Some(to)) => code.transfer(to, from),
             (Some(from), None) => spill(from, to, true, frame, code)?,
             (None, Some(to)) => spill(to, from, false, frame, code)?,
             (None, None) => return Err(AssemblyError::MemoryToMemory),

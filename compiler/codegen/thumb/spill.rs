@@ -1,9 +1,9 @@
 //! Moves between registers and spill slots at any distance. They change no flags.
 
-use super::access::{Moved, Place, access, access_float, reaches};
+use super::access::{Moved, Place, access, access_double, access_float, float_reaches, reaches};
 use super::encode::{Assembler, Operand};
 use super::frame::Frame;
-use super::registers::SP;
+use super::registers::{SP, double_number};
 use super::rows;
 use super::vectors::{Element, Vector, access_vector};
 use crate::codegen::own::{AssemblyError, Missing};
@@ -20,21 +20,32 @@ pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame
     match register.class() {
         RegClass::Int if reaches(at.into()) => access(word(store), number, Place::Near(SP, at), code),
         RegClass::Int => far_word(number, at, store, code),
-        RegClass::Vector => spill_vector(Vector { element: Element::Word, store }, number, at, code),
+        RegClass::Vector => match double_number(register) {
+            Some(double) => through(at, float_reaches(at.into()), code, |place, code| access_double(store, double, place, code)),
+            None => {
+                let moved = Vector { element: Element::Word, store };
+                through(at, moved.element.reaches(at), code, |place, code| access_vector(moved, number, place, code))
+            }
+        },
         _ if frame.reaches_slots() => access_float(store, number, Place::Near(SP, at), code),
         _ => far_float(number, at, store, code),
     }
 }
 
-/// Moves a vector. If its instruction does not reach the slot, r0 holds the address, and is saved on the stack.
-fn spill_vector(moved: Vector, number: u8, displacement: i32, code: &mut Assembler) -> Result<(), AssemblyError> {
+/// Accesses a slot. If the instruction does not reach it, r0 holds the address, and is saved on the stack.
+fn through(
+    displacement: i32,
+    reaches: bool,
+    code: &mut Assembler,
+    access: impl Fn(Place, &mut Assembler) -> Result<(), AssemblyError>,
+) -> Result<(), AssemblyError> {
     const ADDRESS: u8 = 0;
-    if moved.element.reaches(displacement) {
-        return access_vector(moved, number, Place::Near(SP, displacement), code);
+    if reaches {
+        return access(Place::Near(SP, displacement), code);
     }
     push(1 << ADDRESS, code);
     far_address(ADDRESS, displacement + 4, code);
-    access_vector(moved, number, Place::Near(ADDRESS, 0), code)?;
+    access(Place::Near(ADDRESS, 0), code)?;
     pop(1 << ADDRESS, code);
     Ok(())
 }

@@ -5,18 +5,23 @@ use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
 use super::ops::{compares_with, flags};
 use super::registers::{SINGLE, VECTORS};
-use super::rows;
+use super::rows::{self, Row};
 use super::vectors::{Element, Vector};
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
-use crate::codegen::own::words::{Half, Operand, Ops, Test, Words};
+use crate::codegen::own::words::{DOUBLES, Half, Operand, Ops, Test, Words};
 use crate::codegen::support::Support;
-use crate::kernel::{BinaryOp, ConvertOp, UnaryOp, Value};
+use crate::kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
 /// Returns the element of a vector in memory that is known, or not known, to be at a multiple of four bytes.
 fn element(aligned: bool) -> Element {
     if aligned { Element::Word } else { Element::Byte }
+}
+
+/// Picks the row of a register's format: binary32 or binary64.
+fn of_format(register: VReg, [single, double]: [&'static Row; 2]) -> &'static Row {
+    if register.class() == DOUBLES { double } else { single }
 }
 
 impl Words for Lowering<'_> {
@@ -35,8 +40,8 @@ impl Words for Lowering<'_> {
         self.call_support(what, arguments)
     }
 
-    fn has_floats(&self) -> bool {
-        self.set.has_floats
+    fn has_format(&self, lane: Lane) -> bool {
+        self.set.formats.contains(&lane)
     }
 
     fn wants_zeros(&self, loaded: Value) -> bool {
@@ -130,6 +135,25 @@ impl Words for Lowering<'_> {
         self.emit(Op::Own(Own::StoreFloat), vec![Arg::Memory(address), Arg::Use(float)]);
     }
 
+    fn load_double(&mut self, address: Address) -> Result<VReg, CodegenError> {
+        Ok(self.defined_in(DOUBLES, Op::Own(Own::LoadDouble), &[Arg::Memory(address)]))
+    }
+
+    fn store_double(&mut self, address: Address, double: VReg) -> Result<(), CodegenError> {
+        self.emit(Op::Own(Own::StoreDouble), vec![Arg::Memory(address), Arg::Use(double)]);
+        Ok(())
+    }
+
+    fn double_of_words(&mut self, [low, high]: [VReg; 2]) -> Result<VReg, CodegenError> {
+        Ok(self.defined_in(DOUBLES, Op::Row(&rows::VMOV_TO_DOUBLE), &[Arg::Use(low), Arg::Use(high)]))
+    }
+
+    fn words_of_double(&mut self, double: VReg) -> Result<[VReg; 2], CodegenError> {
+        let [low, high] = [self.scalar(), self.scalar()];
+        self.emit(Op::Row(&rows::VMOV_FROM_DOUBLE), vec![Arg::Def(low), Arg::Def(high), Arg::Use(double)]);
+        Ok([low, high])
+    }
+
     fn float_of_word(&mut self, word: VReg) -> VReg {
         self.float_row(&rows::VMOV_TO_SINGLE, &[Arg::Use(word)])
     }
@@ -139,55 +163,64 @@ impl Words for Lowering<'_> {
     }
 
     fn float_two(&mut self, op: BinaryOp, a: VReg, b: VReg) -> Result<VReg, CodegenError> {
-        let row = match op {
-            BinaryOp::Add => &rows::VADD,
-            BinaryOp::Sub => &rows::VSUB,
-            BinaryOp::Mul => &rows::VMUL,
-            BinaryOp::FloatDiv => &rows::VDIV,
-            _ => return self.unsupported(format_args!("{op:?} of binary32 on this CPU level")),
+        let rows = match op {
+            BinaryOp::Add => [&rows::VADD, &rows::VADD_DOUBLE],
+            BinaryOp::Sub => [&rows::VSUB, &rows::VSUB_DOUBLE],
+            BinaryOp::Mul => [&rows::VMUL, &rows::VMUL_DOUBLE],
+            BinaryOp::FloatDiv => [&rows::VDIV, &rows::VDIV_DOUBLE],
+            _ => return self.unsupported(format_args!("{op:?} of floats on this CPU level")),
         };
-        Ok(self.float_row(row, &[Arg::Use(a), Arg::Use(b)]))
+        Ok(self.defined_in(a.class(), Op::Row(of_format(a, rows)), &[Arg::Use(a), Arg::Use(b)]))
     }
 
     fn float_one(&mut self, op: UnaryOp, a: VReg) -> Result<VReg, CodegenError> {
         let row = match op {
-            UnaryOp::Neg => &rows::VNEG,
-            UnaryOp::Abs => &rows::VABS,
-            UnaryOp::Sqrt => &rows::VSQRT,
-            _ => return self.unsupported(format_args!("{op:?} of binary32 on this CPU level")),
+            UnaryOp::Neg => of_format(a, [&rows::VNEG, &rows::VNEG_DOUBLE]),
+            UnaryOp::Abs => of_format(a, [&rows::VABS, &rows::VABS_DOUBLE]),
+            UnaryOp::Sqrt => of_format(a, [&rows::VSQRT, &rows::VSQRT_DOUBLE]),
+            UnaryOp::Trunc if a.class() == DOUBLES => &rows::VRINTZ_DOUBLE,
+            UnaryOp::Floor if a.class() == DOUBLES => &rows::VRINTM_DOUBLE,
+            UnaryOp::Ceil if a.class() == DOUBLES => &rows::VRINTP_DOUBLE,
+            UnaryOp::Nearest if a.class() == DOUBLES => &rows::VRINTN_DOUBLE,
+            _ => return self.unsupported(format_args!("{op:?} of floats on this CPU level")),
         };
-        Ok(self.float_row(row, &[Arg::Use(a)]))
+        Ok(self.defined_in(a.class(), Op::Row(row), &[Arg::Use(a)]))
     }
 
     fn float_fused(&mut self, sum: VReg, a: VReg, b: VReg) -> Result<VReg, CodegenError> {
-        Ok(self.float_row(&rows::VFMA, &[Arg::Tied(sum), Arg::Use(a), Arg::Use(b)]))
+        let row = of_format(sum, [&rows::VFMA, &rows::VFMA_DOUBLE]);
+        Ok(self.defined_in(sum.class(), Op::Row(row), &[Arg::Tied(sum), Arg::Use(a), Arg::Use(b)]))
     }
 
-    fn float_convert(&mut self, op: ConvertOp, a: VReg) -> Result<VReg, CodegenError> {
+    fn float_convert(&mut self, op: ConvertOp, a: VReg, to: Lane) -> Result<VReg, CodegenError> {
         let to_word = match op {
-            ConvertOp::FloatToSigned | ConvertOp::FloatToSignedInRange => &rows::VCVT_TO_SIGNED,
-            ConvertOp::FloatToUnsigned => &rows::VCVT_TO_UNSIGNED,
+            ConvertOp::FloatToSigned | ConvertOp::FloatToSignedInRange => [&rows::VCVT_TO_SIGNED, &rows::VCVT_DOUBLE_TO_SIGNED],
+            ConvertOp::FloatToUnsigned => [&rows::VCVT_TO_UNSIGNED, &rows::VCVT_DOUBLE_TO_UNSIGNED],
+            ConvertOp::Promote => return Ok(self.defined_in(DOUBLES, Op::Row(&rows::VCVT_TO_DOUBLE), &[Arg::Use(a)])),
+            ConvertOp::Demote => return Ok(self.float_row(&rows::VCVT_FROM_DOUBLE, &[Arg::Use(a)])),
             ConvertOp::FloatToHalf => {
                 let half = self.float_row(&rows::VCVT_TO_HALF, &[Arg::Tied(a), Arg::Use(a)]);
                 return Ok(self.word_of_float(half));
             }
             _ => {
-                let row = match op {
-                    ConvertOp::SignedToFloat => &rows::VCVT_FROM_SIGNED,
-                    ConvertOp::UnsignedToFloat => &rows::VCVT_FROM_UNSIGNED,
-                    ConvertOp::HalfToFloat => &rows::VCVT_FROM_HALF,
-                    _ => return self.unsupported(format_args!("{op:?} of binary32 on this CPU level")),
+                let (class, row) = match (op, to) {
+                    (ConvertOp::SignedToFloat, Lane::F64) => (DOUBLES, &rows::VCVT_DOUBLE_FROM_SIGNED),
+                    (ConvertOp::UnsignedToFloat, Lane::F64) => (DOUBLES, &rows::VCVT_DOUBLE_FROM_UNSIGNED),
+                    (ConvertOp::SignedToFloat, _) => (SINGLE, &rows::VCVT_FROM_SIGNED),
+                    (ConvertOp::UnsignedToFloat, _) => (SINGLE, &rows::VCVT_FROM_UNSIGNED),
+                    (ConvertOp::HalfToFloat, _) => (SINGLE, &rows::VCVT_FROM_HALF),
+                    _ => return self.unsupported(format_args!("{op:?} of floats on this CPU level")),
                 };
                 let bits = self.float_of_word(a);
-                return Ok(self.float_row(row, &[Arg::Use(bits)]));
+                return Ok(self.defined_in(class, Op::Row(row), &[Arg::Use(bits)]));
             }
         };
-        let integer = self.float_row(to_word, &[Arg::Use(a)]);
+        let integer = self.float_row(of_format(a, to_word), &[Arg::Use(a)]);
         Ok(self.word_of_float(integer))
     }
 
     fn choose_float(&mut self, test: Test<VReg>, yes: VReg, no: VReg) -> VReg {
-        let result = self.register(SINGLE);
+        let result = self.register(yes.class());
         self.chosen(result, test, yes, no)
     }
 }

@@ -139,8 +139,8 @@ impl Select for Vectors {
         lowering.enter()
     }
 
-    fn constant(lowering: &mut Lowering<'_>, ty: Type, bits: u64) -> Held {
-        lowering.constant_of(ty, bits)
+    fn constant(lowering: &mut Lowering<'_>, ty: Type, bits: u64) -> Result<Held, CodegenError> {
+        Ok(lowering.constant_of(ty, bits))
     }
 
     fn is_folded(&self, value: Value) -> bool {

@@ -46,8 +46,18 @@ pub(super) fn check(cases: &[Case]) {
 /// Compiles and runs cases on machines of 32-bit words.
 fn check_words(cases: &[Case]) {
     // The other machines have the same code.
-    let levels =
-        ["cortex-m4f", "cortex-m4f+strict-align", "cortex-m33+nodsp", "cortex-m3", "cortex-m0plus", "cortex-m23", "rv32imc", "rv32imafc"];
+    let levels = [
+        "cortex-m4f",
+        "cortex-m4f+strict-align",
+        "cortex-m7+dp",
+        "cortex-m7+dp+strict-align",
+        "cortex-m33+nodsp",
+        "cortex-m3",
+        "cortex-m0plus",
+        "cortex-m23",
+        "rv32imc",
+        "rv32imafc",
+    ];
     for machine in MICROCONTROLLERS.iter().filter(|machine| levels.contains(&machine.level)) {
         let compile = if machine.isa == Isa::Thumb { thumb::compile_kernel } else { rv32::compile_kernel };
         let only_long = |c: &Case| c.is_of_some();

@@ -11,7 +11,7 @@ mod structure;
 mod tiles;
 
 use crate::kernel::{BinaryOp, Inst, Kernel, Lane, Rounding};
-use crate::machine::CpuMachine;
+use crate::machine::{CpuMachine, Extension};
 
 /// A kernel with its inputs and its expected outputs.
 struct Case {
@@ -64,7 +64,7 @@ impl Case {
 
     /// Tests whether machines of 32-bit words lack an instruction of the kernel: fused products.
     fn is_missing(&self, machine: &CpuMachine) -> bool {
-        let lacks = |lane: Lane| lane == Lane::F64 || lane == Lane::F32 && !machine.fma;
+        let lacks = |lane: Lane| lane == Lane::F64 && !machine.has(Extension::Doubles) || lane == Lane::F32 && !machine.fma;
         let is_missing = |inst: &Inst| match inst {
             Inst::Fma { a, rounding, .. } => *rounding == Rounding::TowardZero || lacks(self.kernel.ty(*a).lane),
             _ => false,

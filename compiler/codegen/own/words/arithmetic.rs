@@ -46,7 +46,7 @@ where
         let ty = self.ty(a);
         match self.shape(ty) {
             _ if self.is_soft(ty.lane) => self.soft_binary(op, a, b),
-            Shape::Floats => self.float_binary(op, a, b),
+            Shape::Floats | Shape::Doubles => self.float_binary(op, a, b),
             Shape::Words => self.binary_words(op, ty.lane, a, b),
             Shape::Pairs => self.binary_pairs(op, a, b),
         }
@@ -162,7 +162,7 @@ where
         let ty = self.ty(a);
         match self.shape(ty) {
             _ if self.is_soft(ty.lane) => self.soft_unary(op, a),
-            Shape::Floats => self.float_unary(op, a),
+            Shape::Floats | Shape::Doubles => self.float_unary(op, a),
             Shape::Pairs => {
                 let pairs: Option<Vec<_>> = self.pairs(a)?.into_iter().map(|pair| long::unary(self, op, pair)).collect();
                 pairs.map(Held::Pairs).map_or_else(|| self.bug("a unary operation of integers"), Ok)

@@ -30,7 +30,9 @@ where
             ConvertOp::NarrowUnsigned => self.narrow(false, a, to.lane),
             ConvertOp::MaskToInteger => self.integers_of_mask(a, to.lane),
             ConvertOp::Bitcast => self.bits_as(a, to),
-            _ if [from.lane, to.lane].into_iter().any(|lane| self.is_soft(lane) || lane == Lane::I64) || !self.has_floats() => {
+            _ if from.lane == Lane::I64 && to.lane == Lane::F64 && !self.is_soft(to.lane) => self.doubles_of_integers(op, a),
+            _ if from.lane == Lane::F64 && to.lane == Lane::I64 && !self.is_soft(from.lane) => self.integers_of_doubles(op, a),
+            _ if [from.lane, to.lane].into_iter().any(|lane| self.is_soft(lane) || lane == Lane::I64) || !self.has_format(Lane::F32) => {
                 self.soft_convert(op, a, to)
             }
             _ => self.float_conversion(op, a, to),
@@ -80,6 +82,10 @@ where
         Ok(match (held, self.shape(to)) {
             (Held::Floats(floats), Shape::Words) => Held::Words(Upper::Sign, self.each(&floats, |s, float| s.word_of_float(float))),
             (Held::Words(_, words), Shape::Floats) => Held::Floats(self.each(&words, |s, word| s.float_of_word(word))),
+            (Held::Floats(doubles), Shape::Pairs) => {
+                Held::Pairs(doubles.into_iter().map(|double| self.words_of_double(double)).collect::<Result<_, _>>()?)
+            }
+            (Held::Pairs(pairs), Shape::Doubles) => self.doubles_of(pairs)?,
             (held, _) => held,
         })
     }

@@ -1,7 +1,7 @@
-//! Lowering of binary32 on machines with floating-point registers. Instructions exist for arithmetic, conversions and fused products. Other operations
-//! are made of these and comparisons.
+//! Lowering of floats on machines with floating-point registers. Instructions exist for arithmetic, conversions and fused products. Other operations
+//! are made of these and comparisons. The class of a register tells its format.
 
-use super::held::{Held, Upper};
+use super::held::{DOUBLES, Held, Upper};
 use super::ops::{Operand, Ops, Test, WordOp, Words};
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Lowering, Select};
@@ -45,9 +45,9 @@ where
         let [low, high] = if smaller { [x, y] } else { [y, x] };
         let other = self.choose_float(test(CompareOp::Less, low, high), x, y);
         // Equal numbers can only differ in the sign of zero.
-        let (a, b) = (self.word_of_float(x), self.word_of_float(y));
+        let (a, b) = (self.top_word(x)?, self.top_word(y)?);
         let signs = self.two(if smaller { WordOp::Or } else { WordOp::And }, a, Operand::Word(b));
-        let signs = self.float_of_word(signs);
+        let signs = self.with_top_word(x, signs)?;
         let found = self.choose_float(test(CompareOp::Equal, x, y), signs, other);
         if propagates {
             let nan = self.float_two(BinaryOp::Add, x, y)?;
@@ -66,7 +66,8 @@ where
     }
 
     fn rounded(&mut self, op: UnaryOp, x: VReg) -> Result<VReg, CodegenError> {
-        if matches!(op, UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sqrt) {
+        // Units with binary64 round to integers by an instruction.
+        if x.class() == DOUBLES || matches!(op, UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sqrt) {
             return self.float_one(op, x);
         }
         let magnitude = self.float_one(UnaryOp::Abs, x)?;
@@ -75,8 +76,8 @@ where
             let far = self.float_two(BinaryOp::Add, magnitude, limit)?;
             self.float_two(BinaryOp::Sub, far, limit)?
         } else {
-            let integer = self.float_convert(ConvertOp::FloatToSigned, magnitude)?;
-            self.float_convert(ConvertOp::SignedToFloat, integer)?
+            let integer = self.float_convert(ConvertOp::FloatToSigned, magnitude, Lane::I32)?;
+            self.float_convert(ConvertOp::SignedToFloat, integer, Lane::F32)?
         };
         let whole = self.with_sign_of(whole, x);
         let whole = match op {
@@ -116,7 +117,7 @@ where
 
     /// Computes a × b + c, rounded once.
     pub(super) fn fused(&mut self, [a, b, c]: [Value; 3], rounding: Rounding) -> Result<Held, CodegenError> {
-        if rounding == Rounding::TowardZero || self.ty(a).lane == Lane::F64 || !self.has_floats() {
+        if rounding == Rounding::TowardZero || !self.has_format(self.ty(a).lane) {
             return self.unsupported("such a fused product on this CPU level");
         }
         let (a, b, c) = (self.floats(a)?, self.floats(b)?, self.floats(c)?);
@@ -124,7 +125,7 @@ where
         Ok(Held::Floats(floats?))
     }
 
-    /// Lowers a conversion between binary32 and integers, or binary16.
+    /// Lowers a conversion between floats and integers of up to 32 bits, binary16, or floats of the other format.
     pub(super) fn float_conversion(&mut self, op: ConvertOp, a: Value, to: Type) -> Result<Held, CodegenError> {
         let lanes = match op {
             ConvertOp::SignedToFloat => self.signed_words(a)?,
@@ -132,11 +133,11 @@ where
             ConvertOp::HalfToFloat => self.low_words(a)?,
             _ => self.floats(a)?,
         };
-        let converted: Result<Vec<VReg>, CodegenError> = lanes.into_iter().map(|lane| self.float_convert(op, lane)).collect();
+        let converted: Result<Vec<VReg>, CodegenError> = lanes.into_iter().map(|lane| self.float_convert(op, lane, to.lane)).collect();
         let converted = converted?;
         let bits = 8 * to.lane.bytes();
         Ok(match op {
-            ConvertOp::SignedToFloat | ConvertOp::UnsignedToFloat | ConvertOp::HalfToFloat => Held::Floats(converted),
+            _ if to.lane.is_float() => Held::Floats(converted),
             ConvertOp::FloatToHalf => Held::Words(Upper::Any, converted),
             ConvertOp::FloatToSigned if bits < 32 => Held::Words(Upper::Sign, self.each(&converted, |s, word| s.clamp(word, bits, true))),
             ConvertOp::FloatToUnsigned if bits < 32 => Held::Words(Upper::Zeros, self.each(&converted, |s, word| s.at_most(word, bits))),

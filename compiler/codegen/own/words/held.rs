@@ -17,6 +17,9 @@ pub enum Upper {
     Any,
 }
 
+/// The class of registers of binary64.
+pub const DOUBLES: RegClass = RegClass::Vector;
+
 /// The registers of a value, with its lanes in order.
 #[derive(Clone, Debug)]
 pub enum Held {
@@ -24,7 +27,7 @@ pub enum Held {
     Words(Upper, Vec<VReg>),
     /// Lanes of 64 bits in two registers, low half first.
     Pairs(Vec<[VReg; 2]>),
-    /// Lanes of binary32 in floating-point registers.
+    /// Lanes of binary32 or binary64 in floating-point registers.
     Floats(Vec<VReg>),
     /// Lanes of 16 bits, packed in words.
     Halves(Vec<Half>),
@@ -43,16 +46,19 @@ pub enum Shape {
     Words,
     /// The form of [`Held::Pairs`].
     Pairs,
-    /// The form of [`Held::Floats`].
+    /// The form of [`Held::Floats`], of binary32.
     Floats,
+    /// The form of [`Held::Floats`], of binary64.
+    Doubles,
 }
 
 impl Shape {
-    /// Returns the form of a type, on a machine with or without floating-point registers.
-    pub fn of(ty: Type, has_floats: bool) -> Self {
+    /// Returns the form of a type, on a machine with or without registers for its format of floats.
+    pub fn of(ty: Type, has_format: bool) -> Self {
         match ty.lane {
+            Lane::F64 if has_format => Self::Doubles,
             Lane::I64 | Lane::F64 => Self::Pairs,
-            Lane::F32 if has_floats => Self::Floats,
+            Lane::F32 if has_format => Self::Floats,
             _ => Self::Words,
         }
     }
@@ -64,6 +70,7 @@ impl Shape {
             Self::Words => vec![RegClass::Int; lanes],
             Self::Pairs => vec![RegClass::Int; 2 * lanes],
             Self::Floats => vec![RegClass::Float; lanes],
+            Self::Doubles => vec![DOUBLES; lanes],
         }
     }
 
@@ -72,7 +79,7 @@ impl Shape {
         match self {
             Self::Words => Held::Words(Upper::Sign, registers),
             Self::Pairs => Held::Pairs(registers.as_chunks::<2>().0.to_vec()),
-            Self::Floats => Held::Floats(registers),
+            Self::Floats | Self::Doubles => Held::Floats(registers),
         }
     }
 }
@@ -113,7 +120,7 @@ where
 {
     /// Returns the form of a type.
     pub(super) fn shape(&self, ty: Type) -> Shape {
-        Shape::of(ty, self.has_floats())
+        Shape::of(ty, self.has_format(ty.lane))
     }
 
     /// Returns the words of a held value, with narrow lanes sign-extended.
@@ -217,7 +224,7 @@ where
         }
     }
 
-    /// Returns the floating-point registers of a binary32 value.
+    /// Returns the floating-point registers of a value.
     pub(super) fn floats(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
         match self.get(value)? {
             Held::Floats(floats) => Ok(floats),
@@ -234,9 +241,12 @@ where
     }
 
     /// Lowers a constant with equal lanes.
-    pub fn constant_words(&mut self, ty: Type, bits: u64) -> Held {
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] if the machine has no registers for the constant.
+    pub fn constant_words(&mut self, ty: Type, bits: u64) -> Result<Held, CodegenError> {
         let lanes = usize::from(ty.lanes);
-        match self.shape(ty) {
+        Ok(match self.shape(ty) {
             Shape::Pairs => {
                 let pair = [self.word(bits as i32), self.word((bits >> 32) as i32)];
                 Held::Pairs(vec![pair; lanes])
@@ -246,13 +256,14 @@ where
                 let float = self.float_of_word(word);
                 Held::Floats(vec![float; lanes])
             }
+            Shape::Doubles => Held::Floats(vec![self.double_number(bits)?; lanes]),
             Shape::Words => {
                 let unused = 32 - 8 * ty.lane.bytes().clamp(1, 4);
                 let number = if ty.lane == Lane::Mask { bits as i32 & 1 } else { (bits as i32) << unused >> unused };
                 let word = self.word(number);
                 Held::Words(Upper::Sign, vec![word; lanes])
             }
-        }
+        })
     }
 
     /// Moves a value to registers in which an edge can pass it.

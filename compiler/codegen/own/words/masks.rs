@@ -22,7 +22,7 @@ where
                 let words = self.each(&pairs, |s, (x, y)| long::compare(s, op, x, y));
                 Ok(Held::Words(Upper::Sign, words))
             }
-            Shape::Floats => {
+            Shape::Floats | Shape::Doubles => {
                 let lanes = self.floats(a)?.into_iter().zip(self.floats(b)?);
                 Ok(Held::Tests(lanes.map(|(a, b)| Test { op, floats: true, a, b: Operand::Word(b) }).collect()))
             }
@@ -59,7 +59,7 @@ where
         let tests = self.tests(mask)?;
         let ty = self.ty(a);
         match self.shape(ty) {
-            Shape::Floats => {
+            Shape::Floats | Shape::Doubles => {
                 let (yes, no) = (self.floats(a)?, self.floats(b)?);
                 let lanes = tests.into_iter().zip(yes.into_iter().zip(no));
                 Ok(Held::Floats(lanes.map(|(test, (yes, no))| self.choose_float(test, yes, no)).collect()))

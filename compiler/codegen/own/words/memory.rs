@@ -74,7 +74,7 @@ where
         if active == ty.lanes {
             return Ok(loaded);
         }
-        let rest = self.constant_words(Type { lanes: ty.lanes - active, ..ty }, 0);
+        let rest = self.constant_words(Type { lanes: ty.lanes - active, ..ty }, 0)?;
         Ok(match (loaded, rest) {
             (Held::Words(upper, words), Held::Words(_, rest)) => Held::Words(upper, [words, rest].concat()),
             (Held::Floats(floats), Held::Floats(rest)) => Held::Floats([floats, rest].concat()),
@@ -113,6 +113,14 @@ where
             Shape::Words => {
                 let upper = if zeros && bytes < 4 { Upper::Zeros } else { Upper::Sign };
                 Held::Words(upper, places.map(|place| self.load_pieces(place, Pieces { bytes, piece }, upper == Upper::Sign)).collect())
+            }
+            Shape::Doubles if self.has_words(buffer) => {
+                Held::Floats(places.map(|place| self.load_double(place)).collect::<Result<_, _>>()?)
+            }
+            Shape::Pairs | Shape::Doubles => {
+                let pairs =
+                    places.map(|place| [0, 4].map(|half| self.load_pieces(place.plus(half), Pieces { bytes: 4, piece }, true))).collect();
+                if shape == Shape::Doubles { self.doubles_of(pairs)? } else { Held::Pairs(pairs) }
             }
             Shape::Pairs => Held::Pairs(
                 places.map(|place| [0, 4].map(|half| self.load_pieces(place.plus(half), Pieces { bytes: 4, piece }, true))).collect(),
@@ -204,7 +212,7 @@ where
 
     fn access(&self, buffer: Buffer, shape: Shape, bytes: u32) -> Access {
         match shape {
-            Shape::Floats if self.has_words(buffer) => Access::Words { bytes },
+            Shape::Floats | Shape::Doubles if self.has_words(buffer) => Access::Words { bytes },
             _ => Access::Memory { unit: self.piece(buffer), bytes },
         }
     }
@@ -319,6 +327,17 @@ where
                         .for_each(|half: usize| self.store_pieces(place.plus(4 * half as i32), Pieces { bytes: 4, piece }, pair[half]));
                 }
             }
+            Shape::Doubles => {
+                let aligned = self.has_words(buffer);
+                for (place, double) in places.zip(self.floats(value)?) {
+                    if aligned {
+                        self.store_double(place, double)?;
+                    } else {
+                        let pair = self.words_of_double(double)?;
+                        [0, 1].into_iter().for_each(|half: usize| self.store_pieces(place.plus(4 * half as i32), (4, piece), pair[half]));
+                    }
+                }
+            }
             Shape::Floats => {
                 let aligned = self.has_words(buffer);
                 for (place, float) in places.zip(self.floats(value)?) {
@@ -344,7 +363,7 @@ where
     pub(super) fn gather(&mut self, buffer: Buffer, (indices, offset): At, bounds: Bounds, ty: Type) -> Result<Held, CodegenError> {
         let elements = self.kernel.buffer(buffer).elements;
         if elements == 0 {
-            return Ok(self.constant_words(ty, 0));
+            return self.constant_words(ty, 0);
         }
         let places = self.places_of(indices, (offset, bounds), elements)?;
         let (shape, piece) = (self.shape(ty), self.piece(buffer));
@@ -357,7 +376,7 @@ where
             }
             match shape {
                 Shape::Words | Shape::Floats => words.push(self.load_pieces(place, Pieces { bytes: ty.lane.bytes(), piece }, true)),
-                Shape::Pairs => {
+                Shape::Pairs | Shape::Doubles => {
                     let whole = Address::at(self.register_of(place));
                     words.extend([0, 4].map(|half| self.load_pieces(whole.plus(half), Pieces { bytes: 4, piece }, true)));
                 }
@@ -365,6 +384,7 @@ where
         }
         Ok(match shape {
             Shape::Floats => Held::Floats(self.each(&words, |s, word| s.float_of_word(word))),
+            Shape::Doubles => self.doubles_of(words.as_chunks::<2>().0.to_vec())?,
             shape => shape.held(words),
         })
     }

@@ -4,7 +4,7 @@ use super::arg::Arg;
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
 use crate::codegen::support::Support;
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, UnaryOp, Value};
+use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
 /// Operations on two words. Shifts are by less than 32.
@@ -147,8 +147,8 @@ pub trait Words: Ops<Word = VReg> {
     fn compared(&mut self, test: Test<VReg>) -> (Self::Relation, [Arg; 2]);
     /// What a function of the object gives for some words.
     fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg>;
-    /// Whether binary32 numbers have registers and instructions of their own. Words hold them elsewhere.
-    fn has_floats(&self) -> bool;
+    /// Tests whether a format of floats has registers and instructions. Otherwise words hold them, and functions compute.
+    fn has_format(&self, lane: Lane) -> bool;
     /// Tells whether loads and stores must be at multiples of their bytes.
     fn only_aligned(&self) -> bool {
         false
@@ -242,12 +242,40 @@ pub trait Words: Ops<Word = VReg> {
     fn float_of_word(&mut self, word: VReg) -> VReg;
     /// The bits of a float.
     fn word_of_float(&mut self, float: VReg) -> VReg;
-    /// A sum, difference, product or quotient.
+    /// A binary64 number, at a multiple of four bytes.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without registers of binary64.
+    fn load_double(&mut self, _address: Address) -> Result<VReg, CodegenError> {
+        no_doubles()
+    }
+    /// A binary64 number, at a multiple of four bytes.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without registers of binary64.
+    fn store_double(&mut self, _address: Address, _double: VReg) -> Result<(), CodegenError> {
+        no_doubles()
+    }
+    /// The binary64 number of these bits, the low word first.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without registers of binary64.
+    fn double_of_words(&mut self, _words: [VReg; 2]) -> Result<VReg, CodegenError> {
+        no_doubles()
+    }
+    /// The bits of a binary64 number, the low word first.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without registers of binary64.
+    fn words_of_double(&mut self, _double: VReg) -> Result<[VReg; 2], CodegenError> {
+        no_doubles()
+    }
+    /// A sum, difference, product or quotient. The format of this and of the other operations is that of the operands' registers.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] for other operations.
     fn float_two(&mut self, op: BinaryOp, a: VReg, b: VReg) -> Result<VReg, CodegenError>;
-    /// The opposite, the magnitude or the square root.
+    /// The opposite, the magnitude or the square root; of binary64 also an integer beside the number.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] for other operations.
@@ -257,11 +285,15 @@ pub trait Words: Ops<Word = VReg> {
     /// # Errors
     /// [`CodegenError::Unsupported`] without such an instruction.
     fn float_fused(&mut self, sum: VReg, a: VReg, b: VReg) -> Result<VReg, CodegenError>;
-    /// Between a float and a word or half of one, by an instruction.
+    /// Between a float and a word or half of one, or between floats of two formats, by an instruction. `to` is the lane of the result.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] for other conversions.
-    fn float_convert(&mut self, op: ConvertOp, a: VReg) -> Result<VReg, CodegenError>;
+    fn float_convert(&mut self, op: ConvertOp, a: VReg, to: Lane) -> Result<VReg, CodegenError>;
     /// One of two floats, by a test.
     fn choose_float(&mut self, test: Test<VReg>, yes: VReg, no: VReg) -> VReg;
+}
+
+fn no_doubles<T>() -> Result<T, CodegenError> {
+    Err(CodegenError::Unsupported("registers of binary64 on this CPU level".into()))
 }

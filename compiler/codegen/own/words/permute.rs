@@ -103,7 +103,7 @@ where
         let two = op.of_two(ty.lane.is_float());
         match self.shape(ty) {
             _ if self.is_soft(ty.lane) => self.soft_horizontal(two, a),
-            Shape::Floats => {
+            Shape::Floats | Shape::Doubles => {
                 let floats = self.floats(a)?;
                 Ok(Held::Floats(vec![by_halves(floats, |x, y| self.float_result(two, x, y))?]))
             }

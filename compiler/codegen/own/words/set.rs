@@ -24,8 +24,8 @@ pub trait WordSet: Sized {
 
     /// Returns the register of an argument or a result, by its number.
     fn argument(number: usize) -> PReg;
-    /// Tests whether binary32 has registers.
-    fn has_floats(&self) -> bool;
+    /// Tests whether a format of floats has registers.
+    fn has_format(&self, lane: Lane) -> bool;
     /// Returns the registers of each block that hold constants.
     fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg>;
 
@@ -158,11 +158,11 @@ where
     }
 
     fn classes(&self, ty: Type) -> Vec<RegClass> {
-        Shape::of(ty, self.has_floats()).classes(ty.lanes)
+        Shape::of(ty, self.has_format(ty.lane)).classes(ty.lanes)
     }
 
     fn held(&self, ty: Type, registers: Vec<VReg>) -> Held {
-        Shape::of(ty, self.has_floats()).held(registers)
+        Shape::of(ty, self.has_format(ty.lane)).held(registers)
     }
 
     fn registers(lowering: &mut Lowering<'_, Self>, ty: Type, held: Held) -> Vec<VReg> {
@@ -173,7 +173,7 @@ where
         lowering.enter_words()
     }
 
-    fn constant(lowering: &mut Lowering<'_, Self>, ty: Type, bits: u64) -> Held {
+    fn constant(lowering: &mut Lowering<'_, Self>, ty: Type, bits: u64) -> Result<Held, CodegenError> {
         lowering.constant_words(ty, bits)
     }
 
@@ -221,7 +221,7 @@ impl<S: WordSet + Select<Inst = Inst<<S as WordSet>::Own>, Held = Held>> Lowerin
     }
 
     /// Adds an operation with a new register of a class before the given operands.
-    fn defined_in(&mut self, class: RegClass, op: Op<S::Own>, args: &[Arg]) -> VReg {
+    pub fn defined_in(&mut self, class: RegClass, op: Op<S::Own>, args: &[Arg]) -> VReg {
         let result = self.register(class);
         self.emit(op, [&[Arg::Def(result)], args].concat());
         result

@@ -44,7 +44,7 @@ where
 {
     /// Tests whether support functions compute operations on a lane type.
     pub(super) fn is_soft(&self, lane: Lane) -> bool {
-        lane == Lane::F64 || lane == Lane::F32 && !self.has_floats()
+        lane.is_float() && !self.has_format(lane)
     }
 
     /// Returns the bits of each float lane.
@@ -62,7 +62,7 @@ where
             return Held::Pairs(lanes.into_iter().map(|words| [words[0], words[1]]).collect());
         }
         let words: Vec<VReg> = lanes.concat();
-        match self.has_floats() {
+        match self.has_format(lane) {
             true => Held::Floats(words.into_iter().map(|word| self.float_of_word(word)).collect()),
             false => Held::Words(Upper::Sign, words),
         }

@@ -9,6 +9,7 @@ use crate::codegen::own::words::{Rows, WordSet, exponent};
 use crate::codegen::own::{Access, Address, Base, Block};
 use crate::codegen::thumb::registers::{GENERAL, PARAMETERS};
 use crate::codegen::thumb::rows::{self, Row};
+use crate::kernel::Lane;
 use regalloc2::{PReg, VReg};
 use rustc_hash::FxHashMap;
 
@@ -22,7 +23,7 @@ impl WordSet for Baseline {
         PReg::new(number, GENERAL)
     }
 
-    fn has_floats(&self) -> bool {
+    fn has_format(&self, _: Lane) -> bool {
         false
     }
 

@@ -10,7 +10,7 @@ use crate::codegen::own::{Address, Base};
 use crate::codegen::support::Support;
 use crate::codegen::thumb::encode::Flags;
 use crate::codegen::thumb::ops::flags;
-use crate::kernel::{BinaryOp, ConvertOp, UnaryOp, Value};
+use crate::kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
@@ -37,7 +37,7 @@ impl Words for Lowering<'_> {
         self.call_support(what, arguments)
     }
 
-    fn has_floats(&self) -> bool {
+    fn has_format(&self, _: Lane) -> bool {
         false
     }
 
@@ -91,7 +91,7 @@ impl Words for Lowering<'_> {
         self.unsupported("a fused product on this CPU level")
     }
 
-    fn float_convert(&mut self, op: ConvertOp, _: VReg) -> Result<VReg, CodegenError> {
+    fn float_convert(&mut self, op: ConvertOp, _: VReg, _: Lane) -> Result<VReg, CodegenError> {
         self.unsupported(format_args!("{op:?} of binary32 by an instruction on this CPU level"))
     }
 

@@ -2,7 +2,7 @@
 
 use super::decoder::decode;
 use crate::codegen::own::InstructionSet;
-use crate::codegen::thumb::access::{Moved, Place, access, access_and_step, access_float, access_pair};
+use crate::codegen::thumb::access::{Moved, Place, access, access_and_step, access_double, access_float, access_pair};
 use crate::codegen::thumb::encode::{Assembler, Flags, Operand, encode, shorten};
 use crate::codegen::thumb::rows::{EVERY, Field, Number, Row, SXTB16_ODD, Short, Single, Slot};
 use crate::codegen::thumb::set::{Condition, Thumb2};
@@ -34,6 +34,7 @@ fn operands(row: &Row) -> Vec<Vec<Operand>> {
                 Slot::Word(field) | Slot::Twice(field, _) => vec![Operand::Word(word(field))],
                 Slot::Even(field) => vec![Operand::Word(word(field) & !1)],
                 Slot::Single(field) => vec![Operand::Single(single(field))],
+                Slot::Double(field) => vec![Operand::Double(single(field) / 2)],
                 Slot::Vector(field) => vec![Operand::Vector(single(field) / 4)],
                 Slot::Number(kind) => numbers(kind).into_iter().map(Operand::Number).collect(),
             };
@@ -54,6 +55,7 @@ fn texts(row: &Row, operands: &[Operand], short: bool) -> Vec<String> {
         match operand {
             Operand::Word(n) => names[usize::from(*n)].to_string(),
             Operand::Single(n) => format!("s{n}"),
+            Operand::Double(n) => format!("d{n}"),
             Operand::Vector(n) => format!("q{n}"),
             Operand::Number(n) if is_shift && is_last && saturates => format!("asr #{n}"),
             Operand::Number(n) if row.name == "ssat" => format!("#{}", n + 1),
@@ -134,6 +136,11 @@ fn loads_and_stores_decode_to_themselves() {
     let floats = [(false, 7, 1020, "vldr s7, [r3, #1020]"), (true, 30, -8, "vstr s30, [r3, #-8]")];
     for (store, register, displacement, wanted) in floats {
         let found = lines(|code| access_float(store, register, Place::Near(3, displacement), code).unwrap());
+        assert_eq!(found.unwrap(), [wanted]);
+    }
+    let doubles = [(false, 7, 1020, "vldr d7, [r3, #1020]"), (true, 15, -8, "vstr d15, [r3, #-8]")];
+    for (store, register, displacement, wanted) in doubles {
+        let found = lines(|code| access_double(store, register, Place::Near(3, displacement), code).unwrap());
         assert_eq!(found.unwrap(), [wanted]);
     }
     let mut code = Assembler::default();
