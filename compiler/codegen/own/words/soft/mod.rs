@@ -12,6 +12,8 @@ mod parts;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod whole;
 
 pub use divide::words as divide_words;
 

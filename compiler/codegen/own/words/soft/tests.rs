@@ -4,7 +4,7 @@ use super::compute;
 use crate::codegen::own::words::tests::Computing;
 use crate::codegen::support::{FloatOp, Format, LongOp, Support};
 
-fn words(format: Format, bits: u64) -> Vec<u32> {
+pub(super) fn words(format: Format, bits: u64) -> Vec<u32> {
     if format == Format::Double { vec![bits as u32, (bits >> 32) as u32] } else { vec![bits as u32] }
 }
 
@@ -12,15 +12,15 @@ fn whole(words: &[u32]) -> u64 {
     words.iter().rev().fold(0, |bits, &word| bits << 32 | u64::from(word))
 }
 
-fn call(what: Support, arguments: &[Vec<u32>]) -> u64 {
+pub(super) fn call(what: Support, arguments: &[Vec<u32>]) -> u64 {
     whole(&compute(&mut Computing, what, &arguments.concat()))
 }
 
 /// A pseudo-random generator of bits (xorshift).
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -28,7 +28,7 @@ impl Random {
     }
 
     /// Makes a float: with any bits, with an exponent near another one's, with few bits, or at an edge.
-    fn float(&mut self, format: Format, near: u64) -> u64 {
+    pub(super) fn float(&mut self, format: Format, near: u64) -> u64 {
         let (fraction, width) = (format.fraction(), if format == Format::Double { 64 } else { 32 });
         let mask = if width == 64 { u64::MAX } else { u64::from(u32::MAX) };
         let bits = self.next() & mask;
@@ -62,20 +62,20 @@ const EDGES: &[Edge] = &[
     Edge(|format| infinity(format) | 1 << (format.fraction() - 1)),
 ];
 
-fn sign(format: Format) -> u64 {
+pub(super) fn sign(format: Format) -> u64 {
     if format == Format::Double { 1 << 63 } else { 1 << 31 }
 }
 
-fn infinity(format: Format) -> u64 {
+pub(super) fn infinity(format: Format) -> u64 {
     (format.most() as u64) << format.fraction()
 }
 
-fn is_nan(format: Format, bits: u64) -> bool {
+pub(super) fn is_nan(format: Format, bits: u64) -> bool {
     bits & !sign(format) > infinity(format)
 }
 
 /// Returns the host's result as bits.
-fn host(format: Format, op: FloatOp, a: u64, b: u64) -> u64 {
+pub(super) fn host(format: Format, op: FloatOp, a: u64, b: u64) -> u64 {
     macro_rules! of {
         ($float:ty, $bits:ty) => {{
             let (x, y) = (<$float>::from_bits(a as $bits), <$float>::from_bits(b as $bits));
