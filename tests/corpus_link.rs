@@ -102,6 +102,14 @@ fn cortex_m4f_objects_answer_as_recorded() {
     check_sample(CORTEX_M4F);
 }
 
+fn cortex_m4f_objects_with_aligned_accesses_answer_as_recorded() {
+    check_sample(CORTEX_M4F_STRICT);
+}
+
+fn cortex_m7_objects_with_doubles_answer_as_recorded() {
+    check_sample(CORTEX_M7_DP);
+}
+
 /// Integer models on a core without floating point.
 fn cortex_m3_objects_of_integers_answer_as_recorded() {
     let models = models("tflite", |name| SAMPLE.contains(&name) && name.contains("int8"));
@@ -534,6 +542,12 @@ fn main() -> std::process::ExitCode {
             aarch64_objects_of_unsigned_bytes_answer_as_recorded,
         ),
         ("cortex_m4f_objects_answer_as_recorded", Needs::Corpus("tflite"), cortex_m4f_objects_answer_as_recorded),
+        (
+            "cortex_m4f_objects_with_aligned_accesses_answer_as_recorded",
+            Needs::Corpus("tflite"),
+            cortex_m4f_objects_with_aligned_accesses_answer_as_recorded,
+        ),
+        ("cortex_m7_objects_with_doubles_answer_as_recorded", Needs::Corpus("tflite"), cortex_m7_objects_with_doubles_answer_as_recorded),
         ("cortex_m0plus_objects_answer_as_recorded", Needs::Corpus("tflite"), cortex_m0plus_objects_answer_as_recorded),
         ("cortex_m3_objects_of_integers_answer_as_recorded", Needs::Corpus("tflite"), cortex_m3_objects_of_integers_answer_as_recorded),
         (

@@ -7,7 +7,7 @@ mod linked;
 mod support;
 
 use linked::tools::*;
-use linked::{Calls, Linked, Tools, weights_of};
+use linked::{Calls, Linked, Tools, alignment, weights_of};
 use modelc::compile::{model_info, object_files};
 use modelc::diagnostic::Kind;
 use modelc::emit::{ObjectFiles, ObjectOptions};
@@ -16,6 +16,7 @@ use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{ElementType, Module, Tensor};
 use modelc::lower::{self, Goal, Lowered};
+use modelc::machine::Machine;
 use modelc::{passes, pipeline, target};
 use support::harness::{self, Needs};
 
@@ -39,13 +40,15 @@ struct Case {
     expected: Calls,
 }
 
-/// Makes the graph of a seed: operators at random, element-wise work that joins again, rows, batches, or chains of convolutions.
-fn graph(seed: u64) -> (Module, Vec<Tensor>) {
+/// Makes the graph of a seed: operators at random, element-wise work that joins again, rows, batches, or chains of convolutions. Machines with
+/// registers of binary64 get this type in addition.
+fn graph(seed: u64, machine: &Machine) -> (Module, Vec<Tensor>) {
     use ElementType::*;
+    let doubles = machine.index_bits == 32 && machine.doubles;
     let options = Options {
         instructions: 6,
         operators: Options::exact_operators(),
-        elements: vec![F32, I8, I32, U8, Bool, I16],
+        elements: [&[F32, I8, I32, U8, Bool, I16][..], if doubles { &[F64, I64] } else { &[] }].concat(),
         scalar_operations: Options::exact_operations(),
         dynamic: false,
     };
@@ -67,9 +70,9 @@ fn graph(seed: u64) -> (Module, Vec<Tensor>) {
 
 /// Compiles the graph of a seed; `None` if it has something unsupported. Every fourth graph is compiled for small code.
 fn compile(seed: u64, tools: Tools) -> Result<Option<Case>, String> {
-    let (module, inputs) = graph(seed);
     let machines = target::target(tools.target).and_then(|target| Ok((target, target::level(target, tools.level)?)));
     let (target, machine) = machines.map_err(|error| error.to_string())?;
+    let (module, inputs) = graph(seed, machine);
     let goal = if seed / 8 % 4 == 3 { Goal::Size } else { Goal::Speed };
     let lowered = match pipeline::lower(&module, "random", lower::Options { goal, ..lower::Options::new(machine) }) {
         Ok(lowered) => lowered,
@@ -143,6 +146,17 @@ fn check_machine(tools: Tools) {
     assert!(compiled as u64 * 2 > count, "only {compiled} of {count} graphs are compiled");
 }
 
+/// The check of alignment ends a program with an unaligned access, and only such a program.
+fn unaligned_access(tools: Tools) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = linked::compile(folder.path(), "unaligned.c", &[], tools).expect("a program");
+    let code = alignment::limits(&program, &["read_word".into()]).expect("its function");
+    let checks = alignment::checking(&code, tools.emulator.expect("an emulator")).expect("a plugin");
+    assert_eq!(linked::execute_with(&checks, &program, &[], tools), Ok(()));
+    let said = linked::execute_with(&checks, &program, &["beside".as_ref()], tools).expect_err("an unaligned access");
+    assert!(said.contains("unaligned access of 4 bytes at "), "{said}");
+}
+
 /// The machines, and the names of their tests.
 const MACHINES: &[(&str, Needs, fn())] = &[
     ("graphs_on_aarch64", AARCH64_TOOLS, || check_machine(AARCH64)),
@@ -152,6 +166,11 @@ const MACHINES: &[(&str, Needs, fn())] = &[
     ("graphs_on_cortex_m0plus", ARM_TOOLS, || check_machine(CORTEX_M0PLUS)),
     ("graphs_on_cortex_m3", ARM_TOOLS, || check_machine(CORTEX_M3)),
     ("graphs_on_cortex_m4f", ARM_TOOLS, || check_machine(CORTEX_M4F)),
+    ("graphs_on_cortex_m4f_with_aligned_accesses", ARM_TOOLS, || check_machine(CORTEX_M4F_STRICT)),
+    ("graphs_on_cortex_m7_with_doubles", ARM_TOOLS, || check_machine(CORTEX_M7_DP)),
+    ("graphs_on_cortex_m7_with_doubles_and_aligned_accesses", ARM_TOOLS, || check_machine(CORTEX_M7_DP_STRICT)),
+    ("an_unaligned_access_is_noticed_on_arm", ARM_TOOLS, || unaligned_access(CORTEX_M0PLUS)),
+    ("an_unaligned_access_is_noticed_on_rv32", RISCV32_TOOLS, || unaligned_access(RV32IMC)),
     ("graphs_on_rv32imc", RISCV32_TOOLS, || check_machine(RV32IMC)),
     ("graphs_on_rv32imafc", RISCV32_TOOLS, || check_machine(RV32IMAFC)),
 ];

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod alignment;
 pub mod tools;
 
 use modelc::emit::{Image, ObjectFiles};
@@ -30,6 +31,8 @@ pub struct Tools {
     pub is_shared: bool,
     /// Bytes of a `size_t`.
     pub word: usize,
+    /// `true` if code must access memory at multiples of the bytes of an access, which a plugin of the emulator checks.
+    pub is_aligned: bool,
     /// Arguments of the compiler where its C library knows no Linux: `tests/link/riscv32` stands for it.
     pub bare: Option<&'static [&'static str]>,
 }
@@ -115,10 +118,14 @@ pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result
     write("inputs", &inputs)?;
     let objects: Vec<PathBuf> = models.iter().map(|model| folder.path().join(model.file())).collect();
     let program = compile(folder.path(), "runner.c", &objects, tools)?;
+    let checks = match tools.emulator.filter(|_| tools.is_aligned) {
+        Some(emulator) => alignment::arguments(&program, &objects, emulator)?.to_vec(),
+        None => vec![],
+    };
     let files = ["inputs", "outputs"].map(|name| folder.path().join(name));
     let run = |way: &Way| {
         let numbers = [way.features.to_string(), way.threads.map_or_else(|| "alone".into(), |threads| threads.to_string())];
-        execute(&program, &[&files[0], &files[1], numbers[0].as_ref(), numbers[1].as_ref()], tools)?;
+        execute_with(&checks, &program, &[&files[0], &files[1], numbers[0].as_ref(), numbers[1].as_ref()], tools)?;
         let outputs = fs::read(&files[1]).map_err(|error| error.to_string())?;
         all_calls(models, &outputs, tools.word).ok_or_else(|| "the program wrote more or less than the outputs".into())
     };
@@ -223,10 +230,18 @@ pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -
 /// # Errors
 /// A message if the emulator is missing, or if the program does not exit with status 0.
 pub fn execute(program: &Path, arguments: &[&Path], tools: Tools) -> Result<(), String> {
+    execute_with(&[], program, arguments, tools)
+}
+
+/// Runs a program, with arguments of the emulator.
+///
+/// # Errors
+/// The errors of [`execute`].
+pub fn execute_with(checks: &[String], program: &Path, arguments: &[&Path], tools: Tools) -> Result<(), String> {
     let mut command = match tools.emulator {
         Some(emulator) => {
             let mut command = Command::new(emulator);
-            command.envs(tools.processor.map(|name| ("QEMU_CPU", name))).arg(program);
+            command.envs(tools.processor.map(|name| ("QEMU_CPU", name))).args(checks).arg(program);
             // The C library for dynamically linked programs.
             command.env("QEMU_LD_PREFIX", format!("/usr/{}", tools.target));
             command

@@ -10,6 +10,7 @@ pub const HERE: Tools = Tools {
     level: None,
     processor: None,
     is_shared: false,
+    is_aligned: false,
     word: 8,
     bare: None,
 };
@@ -41,14 +42,20 @@ pub const CORTEX_M4F: Tools = Tools {
     ..HERE
 };
 pub const CORTEX_M3: Tools = Tools { target: "cortex-m3", ..CORTEX_M4F };
+/// Binary64 in registers.
+pub const CORTEX_M7_DP: Tools = Tools { target: "cortex-m7+dp", ..CORTEX_M4F };
+/// For programs that trap unaligned accesses.
+pub const CORTEX_M4F_STRICT: Tools = Tools { target: "cortex-m4f+strict-align", is_aligned: true, ..CORTEX_M4F };
+pub const CORTEX_M7_DP_STRICT: Tools = Tools { target: "cortex-m7+dp+strict-align", ..CORTEX_M4F_STRICT };
 /// Integers of Armv6-M, in instructions that every core of Cortex-M has.
-pub const CORTEX_M0PLUS: Tools = Tools { target: "cortex-m0plus", ..CORTEX_M4F };
+pub const CORTEX_M0PLUS: Tools = Tools { target: "cortex-m0plus", is_aligned: true, ..CORTEX_M4F };
 /// Floats by functions of the object, on a processor without instructions for them.
 pub const RV32IMC: Tools = Tools {
     target: "rv32imc",
     compiler: "riscv64-unknown-elf-gcc",
     emulator: Some("qemu-riscv32"),
     processor: Some("rv32,f=false,d=false"),
+    is_aligned: true,
     bare: Some(&["-march=rv32imac", "-mabi=ilp32"]),
     word: 4,
     ..HERE
