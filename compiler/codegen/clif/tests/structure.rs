@@ -2,7 +2,7 @@
 
 use super::engines::check;
 use super::{Case, bytes};
-use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type};
+use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value};
 
 /// Tests counted loops with run-time bounds that carry vectors, masks and scalars; some do not run.
 #[test]
@@ -135,6 +135,32 @@ fn local_arrays_that_loops_rewrite() {
         let number = |n: u64| if lane == Lane::F32 { u64::from((n as f32).to_bits()) } else { n };
         let data: Vec<u64> = (0..16).map(number).collect();
         let wanted: Vec<u64> = (0..16).map(|i| number((i ^ 2) + (i / 4 * 4 + 1))).collect();
+        cases.push(Case::new(b.finish(), vec![bytes(lane, &data)], bytes(lane, &wanted)));
+    }
+    check(&cases);
+}
+
+/// Tests more floats than registers, with spill slots near the stack pointer, far from it, and beyond the reach of loads of words.
+#[test]
+fn floats_beside_arrays() {
+    let mut cases = vec![];
+    for (lane, elements) in [Lane::F32, Lane::F64].into_iter().flat_map(|lane| [8u64, 200, 1200].map(|elements| (lane, elements))) {
+        let mut b = KernelBuilder::new(format!("beside_{elements}_{lane:?}"));
+        let input = b.buffer("in", BufferKind::Input, lane, 40, lane.bytes());
+        let array = b.buffer("array", BufferKind::Local, lane, elements, 16);
+        let out = b.buffer("out", BufferKind::Output, lane, 40, lane.bytes());
+        let zero = b.index(0);
+        let values: Vec<Value> = (0..40).map(|i| b.load(input, zero, i, 1)).collect();
+        b.store(array, zero, elements as i64 - 1, values[39]);
+        for (i, (&one, &other)) in values.iter().zip(values.iter().rev()).enumerate().take(39) {
+            let sum = b.add(one, other);
+            b.store(out, zero, i as i64, sum);
+        }
+        let last = b.load(array, zero, elements as i64 - 1, 1);
+        b.store(out, zero, 39, last);
+        let number = |n: u64| if lane == Lane::F32 { u64::from((n as f32).to_bits()) } else { (n as f64).to_bits() };
+        let data: Vec<u64> = (0..40).map(|i| number(i * i)).collect();
+        let wanted: Vec<u64> = (0..39).map(|i| number(i * i + (39 - i) * (39 - i))).chain([number(39 * 39)]).collect();
         cases.push(Case::new(b.finish(), vec![bytes(lane, &data)], bytes(lane, &wanted)));
     }
     check(&cases);
