@@ -107,13 +107,13 @@ impl Session {
         Ok(Self { modelc: modelc.into(), counter: Counter::new()? })
     }
 
-    /// Counts the instructions of one call of a model's first method.
+    /// Counts the instructions of one call of a model's first method. `goal` is what `--optimize` names.
     ///
     /// # Errors
     /// A message if the model is not compiled, if its inputs are not known before it runs, or if the call fails.
-    pub fn count(&self, model: &Path, level_name: &str) -> Result<Counts, String> {
+    pub fn count(&self, model: &Path, level_name: &str, goal: &str) -> Result<Counts, String> {
         let (machine, level, processor) = machines::level(level_name)?;
-        let program = self.counter.build(&self.modelc, model, (machine, level))?;
+        let program = self.counter.build(&self.modelc, model, (machine, level), goal)?;
         self.counter.run((machine, processor), &[program.as_os_str()])
     }
 }
@@ -159,7 +159,7 @@ fn count_all(options: &Options, session: &Session, record: &[Row]) -> Result<(Ve
     println!("{}", table::HEAD);
     for (model, level) in wanted(options, record) {
         let name = model.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let counts = match session.count(&model, level) {
+        let counts = match session.count(&model, level, "speed") {
             Ok(counts) => counts,
             Err(error) => {
                 failures.push(format!("{name} at {level}: {error}"));

@@ -7,6 +7,10 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Number of counters that this process has made: tests count at the same time, each in a folder of its own.
+static COUNTERS: AtomicUsize = AtomicUsize::new(0);
 
 /// A folder for what is built, and the plugins in it.
 pub struct Counter {
@@ -19,7 +23,8 @@ impl Counter {
     /// # Errors
     /// When an emulator tells no version, or the compiler refuses.
     pub fn new() -> Result<Self, String> {
-        let folder = target().join(format!("count/{}", std::process::id()));
+        let number = COUNTERS.fetch_add(1, Ordering::Relaxed);
+        let folder = target().join(format!("count/{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         for machine in &MACHINES {
             let emulator = machine.emulator;
@@ -32,14 +37,14 @@ impl Counter {
         Ok(Self { folder })
     }
 
-    /// Builds a program that calls a model twice, the second time between marks.
+    /// Builds a program that calls a model twice, the second time between marks. `goal` is what `--optimize` names.
     ///
     /// # Errors
     /// When the model is not compiled, or its call cannot be written without knowing more.
-    pub fn build(&self, modelc: &Path, model: &Path, (machine, level): (&Machine, &str)) -> Result<PathBuf, String> {
+    pub fn build(&self, modelc: &Path, model: &Path, (machine, level): (&Machine, &str), goal: &str) -> Result<PathBuf, String> {
         let file = |name: &str| self.folder.join(name);
         let mut command = Command::new(modelc);
-        command.arg(model).args(["--quiet", "--name", "net", "-o"]).arg(file("net.o"));
+        command.arg(model).args(["--quiet", "--name", "net", "--optimize", goal, "-o"]).arg(file("net.o"));
         match machine.target {
             Some(target) => command.args(["--target", target, "--cpu", level]),
             None => command.args(["--target", level]),

@@ -23,8 +23,8 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
         return Tile { pixels: pairs.tile.pixels.min(width), vectors: most.min(outputs.max(NARROWEST).next_power_of_two()) };
     }
     if !machine.has_vectors() {
-        let pixels = if cx.goal == Goal::Size { 1 } else { width.min(SMALL.pixels) };
-        let tile = Tile { pixels, vectors: NARROWEST.div_ceil(lanes) };
+        // Two pixels share each load of a weight. Without this, small code executes a quarter to a third more, and saves 100 to 200 bytes a kernel.
+        let tile = Tile { pixels: width.min(SMALL.pixels), vectors: NARROWEST.div_ceil(lanes) };
         let of_words = words(machine, form).filter(|_| cx.goal == Goal::Speed && !form.is_of_floats());
         return of_words.map_or(tile, |words| words.tile(tile, (width, outputs), in_blocks));
     }
