@@ -1,6 +1,6 @@
 //! The functions of a method: the entry with an arena, the entry with separate state and scratch memory, and the choice of a CPU level.
 
-use super::addresses::Addresses;
+use super::addresses::{Addresses, NearConstants};
 use super::context::Context;
 use super::hooks::Hooks;
 use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
@@ -81,7 +81,8 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         let moving = places(e, method, scratch, &extents);
         let areas = areas(e, state, method.area_bytes.len());
         let addresses = Addresses { context, method, state, scratch, areas, moving, weights, inputs, outputs };
-        let mut body = Body { addresses, level, hooks, call: first_call, parts: parts.iter(), shared, crossings, follows_region: false };
+        let (parts, constants) = (parts.iter(), NearConstants::default());
+        let mut body = Body { addresses, level, hooks, call: first_call, parts, shared, crossings, follows_region: false, constants };
         ports::keep(&body.addresses, e, &extents);
         body.steps(e, &method.steps);
         ports::leave(&body.addresses, e, method, records.1, &interface.outputs);

@@ -1,6 +1,6 @@
 //! The steps of a method: kernel calls (whole, over slices or in parts), custom operators, branches and loops.
 
-use super::addresses::Addresses;
+use super::addresses::{Addresses, NearConstants};
 use super::context::LevelKernels;
 use super::hooks::{self, AFTER, BEFORE, Hooks, measured_as};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Signature, Value, Width};
@@ -25,11 +25,15 @@ pub struct Body<'a> {
     pub(super) crossings: Option<Value>,
     /// `true` if a region of the device may have run earlier in this method.
     pub(super) follows_region: bool,
+    /// Constants whose addresses are known in this region.
+    pub(super) constants: NearConstants,
 }
 
 impl Body<'_> {
     /// Writes steps in their order.
     pub fn steps(&mut self, e: &mut Builder, steps: &[Step]) {
+        // Values of a region are not visible in others.
+        self.constants = NearConstants::default();
         for step in steps {
             match step {
                 Step::Call(call) => self.call(e, call),
@@ -46,6 +50,7 @@ impl Body<'_> {
                 Step::Region { region, otherwise } => self.device_region(e, *region, otherwise),
             }
         }
+        self.constants = NearConstants::default();
     }
 
     /// Writes a region of the device, and the equivalent steps for the CPU.
@@ -122,8 +127,9 @@ impl Body<'_> {
         e.load(Width::Single, shared, parts::shared::STATUS)
     }
 
-    fn arguments(&self, e: &mut Builder, call: &Call) -> Vec<Value> {
-        call.arguments.iter().map(|&address| self.addresses.address(e, address)).collect()
+    fn arguments(&mut self, e: &mut Builder, call: &Call) -> Vec<Value> {
+        self.constants.next();
+        call.arguments.iter().map(|&address| self.addresses.near(e, address, &mut self.constants)).collect()
     }
 
     fn region(&mut self, e: &mut Builder, steps: &[Step]) -> Region {

@@ -288,6 +288,28 @@ fn slices_are_given_in_blocks_and_shapes_come_back() {
     });
 }
 
+/// Makes a call of a whole kernel.
+fn whole_call(kernel: usize, arguments: &[Address]) -> Step {
+    Step::Call(Call { kernel, arguments: arguments.to_vec(), extents: vec![], division: Division::Whole, origin: Origin::default() })
+}
+
+#[test]
+fn constants_that_are_near_share_an_address() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
+        let constants = [Address::Constant(0, 0), Address::Constant(1, 0)];
+        with_steps(context, vec![whole_call(0, &constants), whole_call(1, &constants)], &mut |context| {
+            let split = split(context, 0, 0, 0, &[]);
+            check(&split, machine.layout);
+            let addresses = split.text("f", Names::default()).matches("= data ").count();
+            assert_eq!(addresses, if machine.layout.pointer == 4 { 1 } else { 4 });
+            prepare(context, machine, &[], 4);
+            assert_eq!(machine.status(&split, &[ARENA, ARENA + context.interface.state_bytes, INPUTS, OUTPUTS]), 0);
+            let wanted = vec![WEIGHTS, WEIGHTS + context.constants.offsets[1]];
+            assert!(machine.calls.iter().all(|(_, arguments)| *arguments == wanted), "{:?}", machine.calls);
+        });
+    });
+}
+
 #[test]
 fn extents_are_multiples_of_what_the_method_says() {
     let mut program = program();
