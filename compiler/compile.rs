@@ -31,6 +31,7 @@ pub fn compile(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result
     let stem = || Path::new(file).file_stem().map_or_else(|| "net".into(), |stem| stem.to_string_lossy().into_owned());
     let options = ObjectOptions {
         profile_hooks: settings.profile_hooks,
+        small: settings.small,
         weights_section: settings.weights_section.clone(),
         riscv_abi: abi,
         gpu: settings.gpu.options(),

@@ -179,7 +179,7 @@ fn compiled(program: &Program, machine: &CpuMachine, options: &JitOptions) -> Re
     check_host(host, machine)?;
     let profile_hooks = options.profile || options.live.is_some() || options.observe;
     let gpu = GpuOptions { measures: options.profile, ..options.gpu.clone() };
-    let driver = DriverOptions { name: "net".into(), profile_hooks, gpu, weights: WeightsFrom::Memory };
+    let driver = DriverOptions { name: "net".into(), profile_hooks, small: false, gpu, weights: WeightsFrom::Memory };
     compile(&[Level { machine, program }], &[0; 32], host, &driver)
 }
 

@@ -29,8 +29,9 @@ fn models_execute_as_many_instructions_as_recorded() {
     harness::at_least(models.len(), LEAST_MODELS, "models are recorded");
     let session = Session::new(Path::new(env!("CARGO_BIN_EXE_modelc"))).unwrap_or_else(|error| panic!("{error}"));
     let count = |row: &Row| {
-        let counts =
-            session.count(&model(&row.model), &row.level, "speed").unwrap_or_else(|error| panic!("{} at {}: {error}", row.model, row.level));
+        let counts = session
+            .count(&model(&row.model), &row.level, "speed")
+            .unwrap_or_else(|error| panic!("{} at {}: {error}", row.model, row.level));
         harness::progress(|| format!("{} at {}: {}", row.model, row.level, counts.all()));
         Row { counts, ..row.clone() }
     };

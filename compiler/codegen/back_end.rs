@@ -6,7 +6,7 @@
 
 use super::driver::language::{Function, KernelConvention};
 use super::support::Support;
-use super::{Code, CodegenError};
+use super::{Code, CodegenError, RelocationKind};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
 
@@ -36,6 +36,11 @@ pub trait BackEnd: Sync {
     /// [`CodegenError::Bug`] if kernels of this back end call no such functions.
     fn support(&self, what: Support) -> Result<Code, CodegenError> {
         Err(CodegenError::Bug(format!("a kernel calls {what:?}")))
+    }
+
+    /// Returns the encoding of a distance to a function in a word of data. `None` if the driver keeps no tables of functions.
+    fn distance(&self) -> Option<RelocationKind> {
+        None
     }
 
     /// Prints a kernel after compilation, in the language that `what` names.

@@ -54,8 +54,10 @@ pub enum RelocationKind {
     ThumbLow,
     /// Thumb: the high 16 bits of a distance, for MOVT; the instruction holds the addend.
     ThumbHigh,
-    /// Thumb: a distance in a word between instructions.
+    /// Thumb: a distance in a word, between instructions or in data.
     ThumbDistance,
+    /// 32-bit RISC-V: a distance in a word of data.
+    RiscvDistance,
 }
 
 /// The target of a relocation.

@@ -3,7 +3,7 @@
 use super::check::check;
 use super::constants::ConstantLayout;
 use super::driver::language::Function;
-use super::driver::{self, Context, DriverOptions, Import, ImportKind, LevelKernels, Numbers, WeightsFrom};
+use super::driver::{self, Callees, Context, DriverOptions, Import, ImportKind, LevelKernels, Numbers, Rows, WeightsFrom};
 use super::failure::{self, guarded};
 pub use super::function::CompiledFunction;
 use super::function::{Below, Body};
@@ -73,6 +73,9 @@ impl CompiledModel {
         }
     }
 }
+
+/// Name of the function that walks rows of calls.
+const ROWS: &str = "call_rows";
 
 /// A placeholder for the code of a kernel that is not compiled yet.
 const NO_CODE: Code = Code { bytes: vec![], alignment: 1, relocations: vec![], stack_bytes: 0 };
@@ -155,14 +158,15 @@ pub(crate) fn compile_with(
     functions.extend(features.map(|code| Body::from(code).into_function("cpu".into(), false, None)));
     // The driver needs only the stack sizes of kernels. So it is compiled at the same time, and written again when these sizes are known.
     let beside = || {
-        let mut functions = functions.clone();
-        let driver = Driver { context: &context, back_end: &**back_end, functions: &mut functions, known: &[] }.entries(below);
+        let (mut functions, mut data) = (functions.clone(), data.clone());
+        let driver = Driver::new(&context, &**back_end, (&mut functions, &mut data)).entries(below);
         driver.map(|_| functions).unwrap_or_default()
     };
     let (codes, known) = parallel::both(|| compile_kernels(levels, back_ends), beside);
     functions.iter_mut().zip(codes?.into_iter().flatten()).for_each(|(kernel, code)| kernel.code = code);
     guarded("the functions that kernels call", || add_support(&mut functions, &**back_end))?;
-    let deepest = Driver { context: &context, back_end: &**back_end, functions: &mut functions, known: &known }.entries(below)?;
+    let driver = Driver::new(&context, &**back_end, (&mut functions, &mut data));
+    let deepest = Driver { known: &known, ..driver }.entries(below)?;
     let levels = levels.iter().map(|level| level.machine.level).collect();
     Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, data, imports, external, module_bytes })
 }
@@ -225,11 +229,23 @@ struct Driver<'a> {
     context: &'a Context<'a>,
     back_end: &'a dyn BackEnd,
     functions: &'a mut Vec<CompiledFunction>,
+    data: &'a mut Vec<Section>,
     /// Functions of the first compilation. Equal functions are not compiled again.
     known: &'a [CompiledFunction],
+    /// Rows of calls, if the object has them.
+    rows: Option<Rows>,
 }
 
-impl Driver<'_> {
+impl<'a> Driver<'a> {
+    /// Makes the writer of the driver's functions and data, which are added to the lists.
+    fn new(
+        context: &'a Context<'a>,
+        back_end: &'a dyn BackEnd,
+        (functions, data): (&'a mut Vec<CompiledFunction>, &'a mut Vec<Section>),
+    ) -> Self {
+        Self { context, back_end, functions, data, known: &[], rows: None }
+    }
+
     /// Adds the entries; returns the stack that the deepest of them needs. `below` is the stack of their callees outside the driver.
     fn entries(&mut self, below: Below) -> Result<u64, Diagnostics> {
         let context = self.context;
@@ -243,6 +259,7 @@ impl Driver<'_> {
             deepest = deepest.max(below.init + u64::from(body.code.stack_bytes));
             self.functions.push(body.into_function(name.into(), true, None));
         }
+        self.add_rows()?;
         let mut first_call = 0;
         for (number, interface) in context.interface.methods.iter().enumerate() {
             let name = &interface.identifier;
@@ -260,6 +277,27 @@ impl Driver<'_> {
         Ok(deepest)
     }
 
+    /// Adds the function that walks rows of calls, if the back end has tables of functions and enough calls can be rows.
+    fn add_rows(&mut self) -> Result<(), Diagnostics> {
+        let Some((distance, arguments)) = self.back_end.distance().zip(driver::longest(self.context)) else { return Ok(()) };
+        let rows = Rows { function: self.functions.len() as u32, arguments, distance };
+        let body = self.compile(ROWS, || driver::walk_rows(self.context, rows))?;
+        self.functions.push(body.into_function(ROWS.into(), false, None));
+        self.rows = Some(rows);
+        Ok(())
+    }
+
+    /// Returns the maximum stack of the kernels that a method calls, with the function that calls them for rows.
+    fn stack_of_kernels(&self, kernels: &LevelKernels<'_>, steps: &[Step]) -> u32 {
+        let deepest = |calls: Vec<&Call>| {
+            let stack = |call: &Call| self.functions[kernels.first as usize + call.kernel].code.stack_bytes;
+            calls.into_iter().map(stack).max().unwrap_or(0)
+        };
+        let rows = self.rows.map(|rows| (rows, driver::rows_of(self.context, steps))).filter(|(_, calls)| !calls.is_empty());
+        let of_rows = rows.map(|(rows, calls)| self.functions[rows.function as usize].code.stack_bytes + deepest(calls));
+        deepest(calls(steps)).max(of_rows.unwrap_or(0))
+    }
+
     /// Compiles the split entry of a method; also returns the maximum stack of its callees. With several levels the entry calls the steps of one
     /// level, which are separate functions.
     fn split(&mut self, method: usize, first_call: u32, below_regions: u64) -> Result<(Body, u64), Diagnostics> {
@@ -269,11 +307,18 @@ impl Driver<'_> {
         let mut bodies = Vec::new();
         let mut deepest = 0;
         for (number, kernels) in context.levels.iter().enumerate() {
-            let called = calls(&kernels.level.program.methods[method].steps);
-            let (parts, of_parts) = self.parts(number, &kernels.level.program.methods[method].steps)?;
-            let body = self.compile(name, || driver::split(context, number, method, first_call, &parts))?;
-            let of_kernels = called.iter().map(|call| self.functions[kernels.first as usize + call.kernel].code.stack_bytes).max();
-            let below = u64::from(of_kernels.unwrap_or(0) + of_parts).max(below_regions);
+            let steps = &kernels.level.program.methods[method].steps;
+            let (parts, of_parts) = self.parts(number, steps)?;
+            let callees = Callees { parts: &parts, rows: self.rows.map(|rows| (rows, self.data.len() as u32)) };
+            let mut section = None;
+            let write = || {
+                let (function, rows) = driver::split(context, number, method, first_call, &callees);
+                section = rows;
+                function
+            };
+            let body = self.compile(name, write)?;
+            self.data.extend(section);
+            let below = u64::from(self.stack_of_kernels(kernels, steps) + of_parts).max(below_regions);
             deepest = deepest.max(u64::from(body.code.stack_bytes) + below);
             bodies.push(body);
         }

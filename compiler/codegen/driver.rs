@@ -12,6 +12,7 @@ mod method;
 mod moving;
 mod parts;
 mod ports;
+mod rows;
 mod steps;
 
 pub(super) use context::{Context, Gpu, LevelKernels, Numbers};
@@ -19,9 +20,10 @@ pub use context::{DriverOptions, Import, ImportKind, WeightsFrom};
 pub(super) use gpu::gpu;
 pub use hooks::{AFTER, BEFORE, measured_as};
 pub(super) use lifecycle::lifecycle;
-pub(super) use method::{by_level, split, whole};
+pub(super) use method::{Callees, by_level, split, whole};
 pub(super) use moving::scratch;
 pub(super) use parts::{in_parts, part};
+pub(super) use rows::{Rows, longest, rows_of, walk_rows};
 
 #[cfg(test)]
 mod tests;

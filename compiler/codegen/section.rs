@@ -1,17 +1,21 @@
 //! Read-only data sections of a compiled model, which relocations name by number.
 
+use super::Relocation;
 use super::constants::ConstantLayout;
 use crate::program::Program;
+use std::borrow::Cow;
 
 /// A section of data.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Section {
     /// Name without the model's prefix: `weights`.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Alignment of the first byte.
     pub alignment: u64,
     /// The data.
     pub contents: Contents,
+    /// Distances to functions in the data. Only back ends with [`super::BackEnd::distance`] have them.
+    pub relocations: Vec<Relocation>,
 }
 
 /// The data of a section.
@@ -26,12 +30,12 @@ pub enum Contents {
 impl Section {
     /// Makes the section of the weights.
     pub fn weights(program: &Program) -> Self {
-        Self { name: "weights", alignment: program.alignment.bytes(), contents: Contents::Constants }
+        Self { name: "weights".into(), alignment: program.alignment.bytes(), contents: Contents::Constants, relocations: vec![] }
     }
 
     /// Makes a section of the given bytes.
-    pub fn of_bytes(name: &'static str, alignment: u64, bytes: Vec<u8>) -> Self {
-        Self { name, alignment, contents: Contents::Bytes(bytes) }
+    pub fn of_bytes(name: impl Into<Cow<'static, str>>, alignment: u64, bytes: Vec<u8>) -> Self {
+        Self { name: name.into(), alignment, contents: Contents::Bytes(bytes), relocations: vec![] }
     }
 
     /// Returns the size in bytes.

@@ -21,7 +21,7 @@ impl From<&CompiledModel> for WrittenDriver {
             written: vec![],
             functions: Vec::with_capacity(model.functions.len()),
             imports: model.imports.iter().map(|import| import.symbol.clone()).collect(),
-            data: model.data.iter().map(|section| section.name.to_owned()).collect(),
+            data: model.data.iter().map(|section| section.name.to_string()).collect(),
         };
         for (number, function) in model.functions.iter().enumerate() {
             driver.functions.push(function.name.clone());

@@ -109,6 +109,7 @@ fn elf_relocation(kind: RelocationKind) -> u32 {
         RelocationKind::ThumbLow => elf::R_ARM_THM_MOVW_PREL_NC,
         RelocationKind::ThumbHigh => elf::R_ARM_THM_MOVT_PREL,
         RelocationKind::ThumbDistance => elf::R_ARM_REL32,
+        RelocationKind::RiscvDistance => elf::R_RISCV_32_PCREL,
     }
 }
 

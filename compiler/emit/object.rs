@@ -57,6 +57,7 @@ pub fn object_of_levels(levels: &[Level<'_>], model: &ModelInfo, options: &Objec
     let driver = DriverOptions {
         name: options.name.clone(),
         profile_hooks: options.profile_hooks,
+        small: options.small,
         weights: if options.weights == WeightsPlace::External { WeightsFrom::File } else { WeightsFrom::Object },
         gpu: options.gpu.clone(),
     };
@@ -113,7 +114,7 @@ pub(super) fn topology(program: &Program, options: &ObjectOptions, record: &Mode
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::section::{Contents, Section};
+    use crate::codegen::section::Section;
     use crate::target::target;
     use object::{Object, ObjectSection, ObjectSymbol};
 
@@ -125,7 +126,7 @@ mod tests {
         let model = ModelInfo { sha256: [0; 32], file: String::new(), ..ModelInfo::default() };
         let mut compiled = compile(&levels, &model.sha256, target, &DriverOptions { name: "net".into(), ..Default::default() }).unwrap();
         assert_eq!(compiled.data, [], "a model without constants has no weights");
-        compiled.data.push(Section { name: "table", alignment: 16, contents: Contents::Bytes(vec![1, 2, 3]) });
+        compiled.data.push(Section::of_bytes("table", 16, vec![1, 2, 3]));
         let bytes = write_files(&levels, &model, &options, compiled).unwrap().object.to_vec();
         let file = object::File::parse(&*bytes).unwrap();
         let section = file.section_by_name(".rodata.net_table").unwrap();

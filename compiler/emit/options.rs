@@ -132,6 +132,8 @@ pub struct ObjectOptions {
     pub machine: &'static CpuMachine,
     /// `true` to call `on_kernel` around every kernel.
     pub profile_hooks: bool,
+    /// `true` if the driver's code must be small.
+    pub small: bool,
     /// Section of the weights, instead of `.rodata.net_weights`.
     pub weights_section: Option<String>,
     /// ABI flags of RISC-V objects.
@@ -154,6 +156,7 @@ impl ObjectOptions {
             target,
             machine,
             profile_hooks: false,
+            small: false,
             weights_section: None,
             riscv_abi: RiscvAbi::of(target),
             gpu: GpuOptions::default(),

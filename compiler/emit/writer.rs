@@ -222,6 +222,21 @@ impl<'a> Writer<'a> {
         for (index, function) in self.compiled.functions.iter().enumerate() {
             self.relocations(index, function)?;
         }
+        let compiled = self.compiled;
+        compiled.data.iter().enumerate().try_for_each(|(number, data)| self.distances(number, &data.relocations))
+    }
+
+    /// Adds the distances to functions in a piece of data.
+    fn distances(&mut self, number: usize, relocations: &[Relocation]) -> Result<(), Diagnostic> {
+        for relocation in relocations {
+            let wrong = || bug(format!("data has a relocation {relocation:?}"));
+            let RelocationTarget::Function(function) = relocation.target else { return Err(wrong()) };
+            let (_, _, symbol) = *self.functions.get(function as usize).ok_or_else(wrong)?;
+            let flags = format::relocation(self.format, relocation.kind).ok_or_else(wrong)?;
+            let Placed { section, offset, .. } = self.data[number];
+            let (offset, addend) = (offset + u64::from(relocation.offset), relocation.addend);
+            self.add_relocation(section, write::Relocation { offset, symbol, addend, flags })?;
+        }
         Ok(())
     }
 
@@ -301,7 +316,7 @@ impl<'a> Writer<'a> {
             return Ok(whole);
         }
         let at = u64::try_from(std::mem::take(addend)).map_err(|_| bug(format!("a reference before its data: {relocation:?}")))?;
-        let of = self.compiled.data[number as usize].name;
+        let of = &self.compiled.data[number as usize].name;
         Ok(*labels.entry((Some(number), at)).or_insert_with(|| {
             let name = format!("L{}_{of}{at}", self.compiled.interface.name);
             self.object.add_symbol(symbol(name, section, offset + at, 0, SymbolKind::Data, SymbolScope::Compilation))

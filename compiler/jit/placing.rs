@@ -54,7 +54,7 @@ fn place(module: &mut JITModule, program: &Program, compiled: &CompiledModel, fo
     }
     let mut sections = Vec::with_capacity(compiled.data.len());
     for section in &compiled.data {
-        let id = module.declare_data(section.name, Linkage::Local, false, false)?;
+        let id = module.declare_data(&section.name, Linkage::Local, false, false)?;
         let mut data = DataDescription::new();
         data.define(section.to_vec(&compiled.constants, program).into_boxed_slice());
         data.set_align(section.alignment);

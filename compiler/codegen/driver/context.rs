@@ -26,6 +26,8 @@ pub struct DriverOptions {
     pub name: String,
     /// `true` if `on_kernel` is called around every kernel. Otherwise the code does not contain these calls.
     pub profile_hooks: bool,
+    /// `true` if code must be small. Calls then become rows, if the back end has tables of functions.
+    pub small: bool,
     /// Source of the weights.
     pub weights: WeightsFrom,
     /// Options of the program's GPU part, if it has one.

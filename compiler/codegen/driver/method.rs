@@ -4,8 +4,10 @@ use super::addresses::{Addresses, NearConstants};
 use super::context::Context;
 use super::hooks::Hooks;
 use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
+use super::rows::{MethodRows, Rows};
 use super::steps::Body;
-use super::{moving, parts, ports};
+use super::{moving, parts, ports, rows};
+use crate::codegen::section::Section;
 use crate::interface::{E_ARENA, record};
 use crate::program::{Address, Method, Step, Visit, walk};
 
@@ -45,12 +47,21 @@ pub fn by_level(context: &Context<'_>, first: u32) -> Function {
     })
 }
 
+/// Functions that a method calls, beside kernels.
+pub struct Callees<'a> {
+    /// Functions for [`parts::in_parts`], in its order.
+    pub parts: &'a [u32],
+    /// Rows of the object, and the number of the method's data section of rows.
+    pub rows: Option<(Rows, u32)>,
+}
+
 /// Writes `int method_split(void *state, void *scratch, const inputs *in, outputs *out)` for one method and one level. `first_call` is the number of
-/// the method's first kernel call in profiles. `parts` are the functions for [`parts::in_parts`], in its order.
-pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32, parts: &[u32]) -> Function {
+/// the method's first kernel call in profiles. Also returns the data section of the method's rows, if it has rows.
+pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32, callees: &Callees<'_>) -> (Function, Option<Section>) {
     let level = &context.levels[level];
     let (method, interface) = (&level.level.program.methods[method], &context.interface.methods[method]);
-    function(context.interface.layout, Signature::status(4), |e, arguments| {
+    let mut section = None;
+    let function = function(context.interface.layout, Signature::status(4), |e, arguments| {
         let &[state, scratch, inputs, outputs] = arguments else { unreachable!("a split method has four parameters") };
         e.check_state(context, state);
         if context.interface.scratch_bytes > 0 {
@@ -81,12 +92,17 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         let moving = places(e, method, scratch, &extents);
         let areas = areas(e, state, method.area_bytes.len());
         let addresses = Addresses { context, method, state, scratch, areas, moving, weights, inputs, outputs };
-        let (parts, constants) = (parts.iter(), NearConstants::default());
-        let mut body = Body { addresses, level, hooks, call: first_call, parts, shared, crossings, follows_region: false, constants };
+        let has_rows = !rows::rows_of(context, &method.steps).is_empty();
+        let rows = callees.rows.filter(|_| has_rows).map(|rows| MethodRows::new(e, &addresses, rows));
+        let parts = callees.parts.iter();
+        let constants = NearConstants::default();
+        let mut body = Body { addresses, level, hooks, call: first_call, parts, shared, crossings, follows_region: false, constants, rows };
         ports::keep(&body.addresses, e, &extents);
         body.steps(e, &method.steps);
         ports::leave(&body.addresses, e, method, records.1, &interface.outputs);
-    })
+        section = body.rows.and_then(|rows| rows.section(&interface.identifier));
+    });
+    (function, section)
 }
 
 /// Tests whether a device runs any of the steps.

@@ -5,6 +5,7 @@ use super::context::LevelKernels;
 use super::hooks::{self, AFTER, BEFORE, Hooks, measured_as};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Signature, Value, Width};
 use super::parts::{self, InParts};
+use super::rows::MethodRows;
 use super::{external, gpu};
 use crate::interface::{E_ABORTED, record};
 use crate::program::{Address, Blocks, Call, Parallel, Step, Tasks, calls};
@@ -27,30 +28,47 @@ pub struct Body<'a> {
     pub(super) follows_region: bool,
     /// Constants whose addresses are known in this region.
     pub(super) constants: NearConstants,
+    /// Rows of the method. `None` if each call has code.
+    pub(super) rows: Option<MethodRows>,
 }
 
 impl Body<'_> {
     /// Writes steps in their order.
-    pub fn steps(&mut self, e: &mut Builder, steps: &[Step]) {
+    pub fn steps(&mut self, e: &mut Builder, mut steps: &[Step]) {
         // Values of a region are not visible in others.
         self.constants = NearConstants::default();
-        for step in steps {
-            match step {
-                Step::Call(call) => self.call(e, call),
-                Step::External(external) => external::call(&self.addresses, e, external),
-                Step::If { condition, then, otherwise } => {
-                    let condition = self.truth(e, *condition);
-                    let [then, otherwise] = [then, otherwise].map(|steps| self.region(e, steps));
-                    e.branch(condition, &[], then, otherwise);
-                }
-                Step::While { head, condition, body } => self.repeat(e, head, *condition, body),
-                // A hook is called for each kernel call.
-                Step::Parallel(run) if self.hooks.is_some() => self.steps(e, &run.calls),
-                Step::Parallel(run) => self.parallel(e, run),
-                Step::Region { region, otherwise } => self.device_region(e, *region, otherwise),
+        while let Some((step, others)) = steps.split_first() {
+            let rows = self.rows(e, steps);
+            steps = if rows > 0 { &steps[rows..] } else { others };
+            if rows == 0 {
+                self.step(e, step);
             }
         }
         self.constants = NearConstants::default();
+    }
+
+    /// Writes the calls at the beginning of steps as rows. Returns their number.
+    fn rows(&mut self, e: &mut Builder, steps: &[Step]) -> usize {
+        let count = self.rows.as_mut().map_or(0, |rows| rows.write(e, (self.addresses.context, self.level), steps));
+        self.call += count as u32;
+        count
+    }
+
+    fn step(&mut self, e: &mut Builder, step: &Step) {
+        match step {
+            Step::Call(call) => self.call(e, call),
+            Step::External(external) => external::call(&self.addresses, e, external),
+            Step::If { condition, then, otherwise } => {
+                let condition = self.truth(e, *condition);
+                let [then, otherwise] = [then, otherwise].map(|steps| self.region(e, steps));
+                e.branch(condition, &[], then, otherwise);
+            }
+            Step::While { head, condition, body } => self.repeat(e, head, *condition, body),
+            // A hook is called for each kernel call.
+            Step::Parallel(run) if self.hooks.is_some() => self.steps(e, &run.calls),
+            Step::Parallel(run) => self.parallel(e, run),
+            Step::Region { region, otherwise } => self.device_region(e, *region, otherwise),
+        }
     }
 
     /// Writes a region of the device, and the equivalent steps for the CPU.

@@ -9,8 +9,11 @@ use super::language::verify::verify;
 use super::language::{Callee, Function, KernelConvention, Operand, Signature, Width, function};
 use super::lifecycle::{self, init};
 use super::parts::InParts;
-use super::{split, whole};
+use super::rows::{self, Rows};
+use super::{Callees, split, whole};
 use crate::codegen::constants::ConstantLayout;
+use crate::codegen::section::Contents;
+use crate::codegen::{RelocationKind, RelocationTarget};
 use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E_SHAPE, E_STATE, Interface, Layout, record};
 use crate::ir::{Data, ElementType, PortNotes};
 use crate::machine::machine;
@@ -120,11 +123,15 @@ fn on_each_of(program: &Program, levels: &[&str], answer: &Answer, test: impl Fn
 
 /// Calls `test` with the context of the same driver, but other steps in the method.
 fn with_steps(context: &Context<'_>, steps: Vec<Step>, test: &mut dyn FnMut(&Context<'_>)) {
+    with_options(context, (steps, context.options), test);
+}
+
+fn with_options(context: &Context<'_>, (steps, options): (Vec<Step>, &DriverOptions), test: &mut dyn FnMut(&Context<'_>)) {
     let mut program = context.program.clone();
     program.methods[0].steps = steps;
     let level = &context.levels[0];
     let levels = [LevelKernels { level: Level { program: &program, ..level.level }, convention: level.convention, first: level.first }];
-    let Context { interface, constants, options, .. } = *context;
+    let Context { interface, constants, .. } = *context;
     let (numbers, imports) = (Numbers { cpu: None }, &[]);
     test(&Context {
         program: &program,
@@ -153,6 +160,11 @@ fn configure(machine: &mut Machine<'_>, set: &[(Config, u64)]) {
 
 fn check(function: &Function, layout: Layout) {
     verify(function, layout).unwrap_or_else(|error| panic!("{error}\n{}", function.text("f", Names::default())));
+}
+
+/// Writes the split entry of the method, with functions for its parts.
+fn split_with(context: &Context<'_>, parts: &[u32]) -> Function {
+    split(context, 0, 0, 0, &Callees { parts, rows: None }).0
 }
 
 #[test]
@@ -256,7 +268,7 @@ fn prepare(context: &Context<'_>, machine: &mut Machine<'_>, set: &[(Config, u64
 #[test]
 fn slices_are_given_in_blocks_and_shapes_come_back() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
-        let split = split(context, 0, 0, 0, &[19, 20]);
+        let split = split_with(context, &[19, 20]);
         check(&split, machine.layout);
         let (scratch, pointer) = (ARENA + context.interface.state_bytes, machine.layout.pointer);
         let arguments = [ARENA, scratch, INPUTS, OUTPUTS];
@@ -294,11 +306,63 @@ fn whole_call(kernel: usize, arguments: &[Address]) -> Step {
 }
 
 #[test]
+fn calls_become_rows_that_one_function_walks() {
+    const ROWS: u64 = START + 0x3400;
+    let fails = Callee::Pointer(Operand::Number(FUNCTIONS + 29));
+    let answer = move |_: &mut Vec<u8>, callee: Callee, _: &[u64]| u64::from(callee == fails) * 5;
+    on_each(&["aarch64"], &answer, |context, machine| {
+        let long = [Address::Input(0, 4), Address::Constant(1, 8), Address::Scratch(64), Address::Variable(80), Address::Output(0, 0)];
+        let long = [&long[..], &[Address::Scratch(0); 3]].concat();
+        let steps = (0..30).flat_map(|kernel| [whole_call(kernel, &long), whole_call(kernel, &[Address::Constant(0, 3)])]).collect();
+        let options = DriverOptions { small: true, ..DriverOptions::default() };
+        with_options(context, (steps, &options), &mut |context| {
+            let Some(arguments) = rows::longest(context) else { return assert_eq!(machine.layout.pointer, 8) };
+            let rows = Rows { function: 40, arguments, distance: RelocationKind::ThumbDistance };
+            let (split, section) = split(context, 0, 0, 0, &Callees { parts: &[], rows: Some((rows, 1)) });
+            check(&split, machine.layout);
+            let section = section.expect("there are rows");
+            let Contents::Bytes(bytes) = &section.contents else { panic!("rows are bytes") };
+            prepare(context, machine, &[], 4);
+            machine.data = vec![WEIGHTS, ROWS];
+            machine.memory[(ROWS - START) as usize..][..bytes.len()].copy_from_slice(bytes);
+            for relocation in &section.relocations {
+                let RelocationTarget::Function(kernel) = relocation.target else { panic!("a row names a kernel") };
+                let at = ROWS + u64::from(relocation.offset);
+                machine.write(at, 4, FUNCTIONS + u64::from(kernel) - at);
+            }
+            let scratch = ARENA + context.interface.state_bytes;
+            assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
+            let (callee, arguments) = machine.calls.pop().expect("rows are walked");
+            assert_eq!((callee, machine.calls.len()), (Callee::Function(40), 0));
+            let walk = rows::walk_rows(context, rows);
+            check(&walk, machine.layout);
+            assert_eq!(machine.status(&walk, &arguments), 5, "the status of a kernel that fails");
+            assert_eq!(machine.calls.len(), 59, "no kernel is called after it");
+            let variable = ARENA + context.interface.state.variables.offset + 80;
+            let constant = WEIGHTS + context.constants.offsets[1] + 8;
+            let wanted = vec![BUFFER + 4, constant, scratch + 64, variable, BUFFER, scratch, scratch, scratch];
+            let kernel = |number| Callee::Pointer(Operand::Number(FUNCTIONS + number));
+            assert_eq!(machine.calls[56], (kernel(28), wanted));
+            assert_eq!((machine.calls[57].0, machine.calls[57].1[0]), (kernel(28), WEIGHTS + 3));
+        });
+    });
+}
+
+#[test]
+fn few_calls_are_no_rows() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, _| {
+        let options = DriverOptions { small: true, ..DriverOptions::default() };
+        let steps = vec![whole_call(0, &[Address::Scratch(64); 8]); 8];
+        with_options(context, (steps, &options), &mut |context| assert_eq!(rows::longest(context), None));
+    });
+}
+
+#[test]
 fn constants_that_are_near_share_an_address() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
         let constants = [Address::Constant(0, 0), Address::Constant(1, 0)];
         with_steps(context, vec![whole_call(0, &constants), whole_call(1, &constants)], &mut |context| {
-            let split = split(context, 0, 0, 0, &[]);
+            let split = split_with(context, &[]);
             check(&split, machine.layout);
             let addresses = split.text("f", Names::default()).matches("= data ").count();
             assert_eq!(addresses, if machine.layout.pointer == 4 { 1 } else { 4 });
@@ -315,7 +379,7 @@ fn extents_are_multiples_of_what_the_method_says() {
     let mut program = program();
     program.methods[0].input_extents[0].multiple = 4;
     on_each_of(&program, &["aarch64"], &|_, _, _| 0, |context, machine| {
-        let split = split(context, 0, 0, 0, &[19, 20]);
+        let split = split_with(context, &[19, 20]);
         let arguments = [ARENA, ARENA + context.interface.state_bytes, INPUTS, OUTPUTS];
         for (extent, status) in [(4, 0), (5, E_SHAPE), (6, E_SHAPE), (12, 0), (16, 0)] {
             prepare(context, machine, &[], extent);
@@ -327,7 +391,7 @@ fn extents_are_multiples_of_what_the_method_says() {
 #[test]
 fn parts_cover_the_whole_range() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
-        let split = split(context, 0, 0, 0, &[19, 20]);
+        let split = split_with(context, &[19, 20]);
         let scratch = ARENA + context.interface.state_bytes;
         prepare(context, machine, &[(Config::ParallelFor, 0xe000), (Config::User, 0xd000)], 2);
         assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
@@ -356,7 +420,7 @@ fn parts_of_calls_together_do_their_share_of_each() {
         let tasks = Tasks::Ranges { rounds: 100, most: 3 };
         let run = Parallel { calls: vec![Step::Call(cut.clone()), Step::Call(twice)], tasks };
         with_steps(context, vec![Step::Parallel(run.clone())], &mut |context| {
-            let split = split(context, 0, 0, 0, &[19]);
+            let split = split_with(context, &[19]);
             check(&split, machine.layout);
             let scratch = ARENA + context.interface.state_bytes;
             let kernel = |number| Callee::Kernel(number, KernelConvention::Target);
@@ -393,7 +457,7 @@ fn streams_are_parts_or_one_after_the_other() {
         let tasks = Tasks::Lists { starts: vec![0, 2] };
         let streams = Parallel { calls: vec![call(0, 0, 64), call(1, 64, 128), call(0, 192, 256)], tasks };
         with_steps(context, vec![Step::Parallel(streams.clone())], &mut |context| {
-            let split = split(context, 0, 0, 0, &[19]);
+            let split = split_with(context, &[19]);
             check(&split, machine.layout);
             let scratch = ARENA + context.interface.state_bytes;
             prepare(context, machine, &[], 2);
@@ -503,7 +567,7 @@ fn calls_that_differ_in_addresses_have_one_function_for_their_parts() {
 #[test]
 fn each_block_of_slices_is_done_in_parts() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
-        let split = split(context, 0, 0, 0, &[19, 20]);
+        let split = split_with(context, &[19, 20]);
         let scratch = ARENA + context.interface.state_bytes;
         prepare(context, machine, &[(Config::ParallelFor, 0xe000), (Config::User, 0xd000)], 11);
         assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);

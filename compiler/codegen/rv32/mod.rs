@@ -20,11 +20,17 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use super::RelocationKind;
 use super::own::words::Compilers;
 pub use compile::{compile_kernel, listing};
 #[cfg(test)]
 pub use driver::compile_support;
 
 /// Functions that compile for 32-bit RISC-V.
-pub const COMPILERS: Compilers =
-    Compilers { kernel: compile_kernel, listing, driver: driver::compile_driver, support: driver::compile_support };
+pub const COMPILERS: Compilers = Compilers {
+    kernel: compile_kernel,
+    listing,
+    driver: driver::compile_driver,
+    support: driver::compile_support,
+    distance: RelocationKind::RiscvDistance,
+};

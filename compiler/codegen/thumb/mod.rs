@@ -29,6 +29,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use super::RelocationKind;
 use super::own::words::Compilers;
 pub use compile::{compile_kernel, listing};
 #[cfg(test)]
@@ -37,5 +38,10 @@ pub use driver::compile_support;
 pub use set::branch_with_link;
 
 /// Functions that compile for Arm's M profile.
-pub const COMPILERS: Compilers =
-    Compilers { kernel: compile_kernel, listing, driver: driver::compile_driver, support: driver::compile_support };
+pub const COMPILERS: Compilers = Compilers {
+    kernel: compile_kernel,
+    listing,
+    driver: driver::compile_driver,
+    support: driver::compile_support,
+    distance: RelocationKind::ThumbDistance,
+};

@@ -124,7 +124,7 @@ impl Library<'_> {
         let own = |name: &str| format!(".rodata.{}", self.named(name));
         let section = |data: &Data| match (&data.contents, &self.options.weights_section) {
             (Contents::Constants, Some(chosen)) => chosen.clone(),
-            _ => own(data.name),
+            _ => own(&data.name),
         };
         self.compiled.data.iter().map(section).collect()
     }
@@ -188,7 +188,7 @@ impl Library<'_> {
         }
         for (data, section) in self.compiled.data.iter().zip(self.names()) {
             let place = Place { section, offset: 0, bytes: data.bytes(&self.compiled.constants) };
-            list.push(Symbol::new(self.named(data.name), elf::STT_OBJECT, place, false));
+            list.push(Symbol::new(self.named(&data.name), elf::STT_OBJECT, place, false));
         }
         for (name, bytes) in [("info", self.record.to_bytes().len()), ("ports", self.description.len() + 1)] {
             let place = Place { section: format!(".rodata.{}", self.named(name)), offset: 0, bytes: bytes as u64 };

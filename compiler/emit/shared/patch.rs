@@ -33,7 +33,8 @@ pub fn patch(kind: RelocationKind, code: &mut [u8], at: usize, target: u64, plac
         RelocationKind::RiscvHigh => set(code, at, UPPER, upper(distance)?)?,
         RelocationKind::RiscvLow => set(code, at, LOWER, lower(distance))?,
         // No library has these relocations.
-        RelocationKind::ThumbCall | RelocationKind::ThumbLow | RelocationKind::ThumbHigh | RelocationKind::ThumbDistance => return None,
+        RelocationKind::ThumbCall | RelocationKind::ThumbLow | RelocationKind::ThumbHigh => return None,
+        RelocationKind::ThumbDistance | RelocationKind::RiscvDistance => return None,
     }
     Some(())
 }

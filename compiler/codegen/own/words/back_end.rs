@@ -4,7 +4,7 @@ use super::compile::LAYOUT;
 use crate::codegen::back_end::{BackEnd, Listing};
 use crate::codegen::driver::language::{Function, KernelConvention};
 use crate::codegen::support::Support;
-use crate::codegen::{Code, CodegenError};
+use crate::codegen::{Code, CodegenError, RelocationKind};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
 use crate::machine::CpuMachine;
@@ -19,6 +19,8 @@ pub struct Compilers {
     pub driver: fn(&Function, &CpuMachine) -> Result<Code, CodegenError>,
     /// Compiles a function that kernels call.
     pub support: fn(Support, &CpuMachine) -> Result<Code, CodegenError>,
+    /// Encoding of a distance to a function in a word of data.
+    pub distance: RelocationKind,
 }
 
 /// Back end for a machine with 32-bit words.
@@ -53,6 +55,10 @@ impl BackEnd for WordBackEnd<'_> {
 
     fn support(&self, what: Support) -> Result<Code, CodegenError> {
         (self.compilers.support)(what, self.machine)
+    }
+
+    fn distance(&self) -> Option<RelocationKind> {
+        Some(self.compilers.distance)
     }
 
     fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {
