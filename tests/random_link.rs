@@ -171,6 +171,7 @@ const MACHINES: &[(&str, Needs, fn())] = &[
     ("graphs_on_cortex_m7_with_doubles_and_aligned_accesses", ARM_TOOLS, || check_machine(CORTEX_M7_DP_STRICT)),
     ("an_unaligned_access_is_noticed_on_arm", ARM_TOOLS, || unaligned_access(CORTEX_M0PLUS)),
     ("an_unaligned_access_is_noticed_on_rv32", RISCV32_TOOLS, || unaligned_access(RV32IMC)),
+    ("graphs_on_cortex_m55", Needs::Tool("tools for Cortex-M55", || CORTEX_M55.present()), || check_machine(CORTEX_M55)),
     ("graphs_on_rv32imc", RISCV32_TOOLS, || check_machine(RV32IMC)),
     ("graphs_on_rv32imafc", RISCV32_TOOLS, || check_machine(RV32IMAFC)),
 ];

@@ -33,8 +33,23 @@ pub struct Tools {
     pub word: usize,
     /// `true` if code must access memory at multiples of the bytes of an access, which a plugin of the emulator checks.
     pub is_aligned: bool,
-    /// Arguments of the compiler where its C library knows no Linux: `tests/link/riscv32` stands for it.
-    pub bare: Option<&'static [&'static str]>,
+    /// Parts of a program where the compiler's C library knows no system.
+    pub bare: Option<Bare>,
+    /// Board of the emulator, if this runs a whole computer. Files and arguments of its programs are those of this one (semihosting).
+    pub board: Option<&'static str>,
+}
+
+/// Parts of a program that stand for a system.
+#[derive(Clone, Copy)]
+pub struct Bare {
+    /// Arguments of the compiler.
+    pub arguments: &'static [&'static str],
+    /// Folder of `tests/link` with headers.
+    pub folder: &'static str,
+    /// Linker script in this folder.
+    pub script: &'static str,
+    /// Start-up code and system calls in this folder.
+    pub source: &'static str,
 }
 
 impl Tools {
@@ -210,10 +225,10 @@ pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -
     let program = folder.join("program.exe");
     let mut command = Command::new(tools.compiler);
     command.args(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-I"]).arg(folder).arg("-I").arg(&sources);
-    if let Some(arguments) = tools.bare {
-        let system = sources.join("riscv32");
-        command.args(arguments).args(["--specs=picolibc.specs", "-nostartfiles", "-D__linux__", "-Wl,--fatal-warnings"]);
-        command.arg("-I").arg(&system).arg("-T").arg(system.join("program.ld")).arg(system.join("linux.c"));
+    if let Some(bare) = tools.bare {
+        let system = sources.join(bare.folder);
+        command.args(bare.arguments).args(["-nostartfiles", "-Wl,--fatal-warnings"]);
+        command.arg("-I").arg(&system).arg("-T").arg(system.join(bare.script)).arg(system.join(bare.source));
     } else {
         command.arg("-pthread");
     }
@@ -239,6 +254,13 @@ pub fn execute(program: &Path, arguments: &[&Path], tools: Tools) -> Result<(), 
 /// The errors of [`execute`].
 pub fn execute_with(checks: &[String], program: &Path, arguments: &[&Path], tools: Tools) -> Result<(), String> {
     let mut command = match tools.emulator {
+        Some(emulator) if tools.board.is_some() => {
+            let mut command = Command::new(emulator);
+            let words = [program].into_iter().chain(arguments.iter().copied()).map(|word| format!(",arg={}", word.display()));
+            command.args(["-display", "none", "-monitor", "none", "-serial", "none", "-semihosting-config"]);
+            command.arg(words.fold("enable=on,target=native".into(), |all: String, word| all + &word));
+            return finish(command.arg("-M").args(tools.board).arg("-kernel").arg(program));
+        }
         Some(emulator) => {
             let mut command = Command::new(emulator);
             command.envs(tools.processor.map(|name| ("QEMU_CPU", name))).args(checks).arg(program);

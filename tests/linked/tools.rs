@@ -1,6 +1,6 @@
 //! Compilers and emulators of the machines.
 
-use super::Tools;
+use super::{Bare, Tools};
 
 /// This computer.
 pub const HERE: Tools = Tools {
@@ -13,6 +13,7 @@ pub const HERE: Tools = Tools {
     is_aligned: false,
     word: 8,
     bare: None,
+    board: None,
 };
 /// The oldest processor that has the level, so that later instructions fail there.
 pub const AARCH64: Tools = Tools {
@@ -49,6 +50,25 @@ pub const CORTEX_M4F_STRICT: Tools = Tools { target: "cortex-m4f+strict-align", 
 pub const CORTEX_M7_DP_STRICT: Tools = Tools { target: "cortex-m7+dp+strict-align", ..CORTEX_M4F_STRICT };
 /// Integers of Armv6-M, in instructions that every core of Cortex-M has.
 pub const CORTEX_M0PLUS: Tools = Tools { target: "cortex-m0plus", is_aligned: true, ..CORTEX_M4F };
+/// Vectors of profile M, which only boards have. No page guards their memory.
+pub const CORTEX_M55: Tools = Tools {
+    target: "cortex-m55",
+    compiler: "arm-none-eabi-gcc",
+    emulator: Some("qemu-system-arm"),
+    bare: Some(Bare {
+        arguments: &["-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb", "-Wl,--no-warn-execstack"],
+        folder: "an547",
+        script: "newlib.ld",
+        source: "newlib.c",
+    }),
+    board: Some("mps3-an547"),
+    word: 4,
+    ..HERE
+};
+/// Linux for a compiler of RV32 with picolibc.
+const fn rv32(arguments: &'static [&'static str]) -> Bare {
+    Bare { arguments, folder: "riscv32", script: "program.ld", source: "linux.c" }
+}
 /// Floats by functions of the object, on a processor without instructions for them.
 pub const RV32IMC: Tools = Tools {
     target: "rv32imc",
@@ -56,12 +76,16 @@ pub const RV32IMC: Tools = Tools {
     emulator: Some("qemu-riscv32"),
     processor: Some("rv32,f=false,d=false"),
     is_aligned: true,
-    bare: Some(&["-march=rv32imac", "-mabi=ilp32"]),
+    bare: Some(rv32(&["-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs", "-D__linux__"])),
     word: 4,
     ..HERE
 };
-pub const RV32IMAFC: Tools =
-    Tools { target: "rv32imafc", processor: Some("rv32,d=false"), bare: Some(&["-march=rv32imafc", "-mabi=ilp32f"]), ..RV32IMC };
+pub const RV32IMAFC: Tools = Tools {
+    target: "rv32imafc",
+    processor: Some("rv32,d=false"),
+    bare: Some(rv32(&["-march=rv32imafc", "-mabi=ilp32f", "--specs=picolibc.specs", "-D__linux__"])),
+    ..RV32IMC
+};
 
 /// Wine is large, so its tests run only if it is installed.
 pub const WINDOWS: Tools = Tools { target: "x86_64-w64-mingw32", compiler: "x86_64-w64-mingw32-gcc", emulator: Some("wine"), ..HERE };
