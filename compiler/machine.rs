@@ -496,8 +496,7 @@ const CORTEX_M0PLUS: CpuMachine = cortex("cortex-m0plus", &[], BASELINE);
 const CORTEX_M3: CpuMachine = cortex("cortex-m3", &[Extension::Thumb2], Machine { fma: false, ..WITHOUT_DSP });
 const CORTEX_M4: CpuMachine = cortex("cortex-m4", &[Extension::Thumb2, Extension::Dsp], WITHOUT_FPU);
 const CORTEX_M4F: CpuMachine = cortex("cortex-m4f", &[Extension::Thumb2, Extension::Dsp, Extension::Fpu], WITH_FPU);
-const CORTEX_M7_DP: CpuMachine =
-    cortex("cortex-m7+dp", &[Extension::Thumb2, Extension::Dsp, Extension::Fpu, Extension::Doubles], WITH_FPU);
+const CORTEX_M7_DP: CpuMachine = cortex("cortex-m7+dp", &[Extension::Thumb2, Extension::Dsp, Extension::Fpu, Extension::Doubles], WITH_FPU);
 const CORTEX_M33: CpuMachine = cortex("cortex-m33", &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp, Extension::Fpu], WITH_FPU);
 const CORTEX_M33_NOFP: CpuMachine = cortex("cortex-m33+nofp", &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp], WITHOUT_FPU);
 const CORTEX_M33_NODSP: CpuMachine = cortex("cortex-m33+nodsp", &[Extension::Thumb2, Extension::Armv8M, Extension::Fpu], WITHOUT_DSP);

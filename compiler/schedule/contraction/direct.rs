@@ -18,6 +18,7 @@ use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::operands::strips::{NARROWEST, Strips};
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::contraction::rows::staging::Staging;
+use crate::schedule::contraction::rows::windows::Windows;
 use crate::schedule::contraction::tiles::register_tile::{choose_tile, joins_rests, lanes_of, loads_part, most_pixels};
 use crate::schedule::contraction::tiles::squares;
 use crate::schedule::contraction::tiles::table::{
@@ -41,6 +42,8 @@ pub struct DirectSchedule<'a> {
     pub(super) element_wise: ElementWise<'a>,
     pub(super) form: Form,
     pub(super) staging: Option<Staging>,
+    /// Windows that are copied from staged rows.
+    pub(super) windows: Option<Windows>,
     /// Input and output, if staging the rows would only serve to let the output overwrite the input.
     pub(super) if_staged: Option<Pair>,
     /// See [`Requirements::shorter`](crate::schedule::Requirements::shorter).
@@ -168,11 +171,13 @@ impl<'a> DirectSchedule<'a> {
             return Err(Unsupported::WindowRows(window_rows));
         }
         let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1)).transpose()?;
+        let windows = if form == Form::Sixteens && staged { work.copied_windows() } else { None };
         let lanes = lanes_of(cx.machine, form);
         let tile = choose_tile(&cx, &work, form, cx.block.is_some());
         let in_32_bits = work.products_in_32_bits();
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
-        let mut schedule = Self { cx, work, element_wise, form, staging, if_staged, shorter, tile, lanes, parts: vec![], in_32_bits };
+        let mut schedule =
+            Self { cx, work, element_wise, form, staging, windows, if_staged, shorter, tile, lanes, parts: vec![], in_32_bits };
         schedule.parts = schedule.all_parts();
         if schedule.form.has_excess() {
             // Phases use different taps, which have different excesses.
@@ -228,7 +233,11 @@ impl<'a> DirectSchedule<'a> {
             groups: work.groups,
             per_tap: work.channels / work.groups,
             filter_taps: work.planes.window * height * width,
-            segment_taps: if self.by_tap() { 1 } else { columns.taps.len() as u64 },
+            segment_taps: match self.windows {
+                Some(_) => taps.len() as u64,
+                None if self.by_tap() => 1,
+                None => columns.taps.len() as u64,
+            },
             taps,
             step,
         };
@@ -265,6 +274,11 @@ impl<'a> DirectSchedule<'a> {
     pub(super) fn by_tap(&self) -> bool {
         let computed = matches!(self.work.weights, Weights::Computed { .. });
         self.work.groups != 1 || self.work.phases[2].dilation != 1 || computed && !self.work.is_one_phase()
+    }
+
+    /// Returns the distance of neighbouring pixels' operands.
+    pub(super) fn pixel_step(&self) -> u64 {
+        self.windows.map_or(self.work.strides[1] * self.work.channels, |windows| windows.window())
     }
 
     /// Returns the input and the output of a product of pixels, if each tile reads its pixels before its results may overwrite them.

@@ -95,11 +95,11 @@ impl Contraction {
         if apart { Form::EvenAndOdd { signed } } else { Form::Neighbours { signed } }
     }
 
-    /// Tests whether weights may be padded with zeros to sixteens, which a row of taps fills well enough. Moved weights have other numbers in their
+    /// Tests whether weights may be padded with zeros to sixteens, which a row of taps, or a copied window, fills well enough. Moved weights have other numbers in their
     /// padding.
     fn fills_sixteens(&self, goal: Goal) -> bool {
         let taps = if self.groups == 1 && self.phases[2].dilation == 1 { self.window[1] } else { 1 };
-        let run = taps * (self.channels / self.groups);
+        let run = self.windows().map_or(taps * (self.channels / self.groups), |windows| windows.window());
         let most = if goal == Goal::Size { LONGEST_SMALL } else { LONGEST };
         let are_plain = self.weights.are_whole_bytes() && self.weights.fit_signed_byte(self.open);
         are_plain && run.next_multiple_of(Form::Sixteens.group()) <= most * run

@@ -5,3 +5,4 @@ pub mod row_pairs;
 pub mod sections;
 pub mod staged_rows;
 pub mod staging;
+pub mod windows;

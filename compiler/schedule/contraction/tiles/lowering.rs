@@ -29,6 +29,7 @@ impl Schedule for DirectSchedule<'_> {
             let lane = self.parts.iter().map(|part| u64::from(part.panels.lane().bytes())).max().unwrap_or(0);
             needs.scratch.push(self.matrices_apart() * self.filled_elements() * lane);
         }
+        needs.scratch.extend(self.windows.map(|windows| windows.elements()));
         needs.dividing(|shared| self.ranges(shared).map(Ranges::extent))
     }
 
@@ -47,6 +48,8 @@ pub(in crate::schedule::contraction) struct Lowering<'a> {
     /// Ring or input from which the pixels are read.
     pub pixels: Ring,
     pub input: Buffer,
+    /// Copied windows.
+    pub windows: Option<Buffer>,
     /// Stored right operand, and the panels that products read: the stored ones, or one that the kernel fills.
     pub(super) stored: Stored,
     pub weights: Buffer,
@@ -127,7 +130,12 @@ impl<'a> Lowering<'a> {
             }
             None => stored.elements,
         };
+        let windows = schedule.windows.map(|windows| {
+            let number = usize::from(schedule.staging.is_some()) + usize::from(schedule.are_filled());
+            arguments.scratch(b, "windows", number, Lane::I8, windows.elements())
+        });
         let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
+        let segments = schedule.windows.map_or(segments, |windows| windows.rows);
         let starts = (segments > unrolled_segments(&schedule.cx)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
         let lacking = schedule.parts.first().and_then(|part| Lacking::declare(b, (work, schedule.form), &part.panels));
         let columns = schedule.declare_columns(b, &mut arguments);
@@ -147,6 +155,7 @@ impl<'a> Lowering<'a> {
             arguments,
             pixels,
             input,
+            windows,
             stored,
             weights,
             initial,

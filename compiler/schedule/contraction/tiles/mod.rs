@@ -1,6 +1,7 @@
 //! Register tiles of pixels × output channels, and the loops that compute an output of them.
 
 mod chains;
+mod copied_windows;
 pub mod depthwise_in_16_bits;
 pub mod depthwise_tile;
 pub mod hoisted;

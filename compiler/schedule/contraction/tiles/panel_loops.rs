@@ -44,11 +44,12 @@ impl Lowering<'_> {
             let at = PanelPlace { cut, ..at };
             (self.panel_operands(b, part, row, at), cut)
         });
-        let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, (part.axes[2].lead * work.channels) as i64);
+        let lead = if schedule.windows.is_some() { 0 } else { part.axes[2].lead * work.channels };
+        let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, lead as i64);
         let body = |b: &mut KernelBuilder, (x, first): (Value, u64), count: u64| {
             let offset = match work.joined {
                 Some(_) => b.index(work.window_offset(first) as i64),
-                None => b.scale_index(x, (work.strides[1] * work.channels) as i64, 0),
+                None => b.scale_index(x, schedule.pixel_step() as i64, 0),
             };
             let offset = b.add(offset, input_channel);
             let step = b.scale_index(x, work.phases[2].step as i64, 0);

@@ -121,6 +121,7 @@ impl Lowering<'_> {
                 None if work.sizes.is_some() => self.numbers.output[2],
                 None => Number::Known(columns.count as i64),
             };
+            let segments = self.copied(b, segments, columns, width);
             body(b, &OutputRow { segments, product: at.product, pixel, width })
         };
         match inside {

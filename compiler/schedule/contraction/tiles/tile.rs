@@ -400,7 +400,11 @@ impl Lowering<'_> {
     /// Returns the distance of a pixel's operands from the row of the segment.
     pub(in crate::schedule::contraction) fn pixel_offset(&self, at: SegmentPlace, p: u64) -> i64 {
         let work = &self.schedule.work;
-        at.tap + (work.window_offset(at.first + p) - work.window_offset(at.first)) as i64
+        let offset = match work.joined {
+            Some(_) => work.window_offset(at.first + p) - work.window_offset(at.first),
+            None => p * self.schedule.pixel_step(),
+        };
+        at.tap + offset as i64
     }
 
     /// Loads a group of k of one pixel into all lanes, at an offset from the start of the segment.
@@ -410,7 +414,7 @@ impl Lowering<'_> {
         match schedule.form {
             Form::Float => b.load_splat(self.pixels.rows, at.row, offset, lanes as u16),
             Form::Floats(count) if group == 1 => b.load_splat(self.pixels.rows, at.row, offset, (lanes * count) as u16),
-            _ => b.load_splat_group(self.pixels.rows, at.row, offset, group as u16, (lanes * group) as u16),
+            _ => b.load_splat_group(self.windows.unwrap_or(self.pixels.rows), at.row, offset, group as u16, (lanes * group) as u16),
         }
     }
 
