@@ -73,7 +73,7 @@ fn rows(path: &Path) -> Result<String, String> {
     // Methods without inputs return constants.
     for (number, method) in program.methods.iter().enumerate().filter(|(_, method)| !method.inputs.is_empty()) {
         let planned = module.imported_plan.iter().flat_map(|plan| plan.methods.get(number)).flat_map(|plan| plan.area_bytes.clone());
-        let memory = MethodMemory::new(method, program.variable_bytes, &planned.collect::<Vec<_>>());
+        let memory = MethodMemory::new(method, program.alignment, program.variable_bytes, &planned.collect::<Vec<_>>());
         let planned = memory.planned_bytes().map_or("–".into(), |bytes| bytes.to_string());
         let [floats, integers] = products(method, &program.kernels);
         let kernels = program::calls(&method.steps).len();

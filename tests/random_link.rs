@@ -16,7 +16,7 @@ use modelc::ir::random::{self, Options};
 use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{ElementType, Module, Tensor};
 use modelc::lower::{self, Goal, Lowered};
-use modelc::machine::Machine;
+use modelc::machine::{CpuMachine, Extension};
 use modelc::{passes, pipeline, target};
 use support::harness::{self, Needs};
 
@@ -42,9 +42,9 @@ struct Case {
 
 /// Makes the graph of a seed: operators at random, element-wise work that joins again, rows, batches, or chains of convolutions. Machines with
 /// registers of binary64 get this type in addition.
-fn graph(seed: u64, machine: &Machine) -> (Module, Vec<Tensor>) {
+fn graph(seed: u64, machine: &CpuMachine) -> (Module, Vec<Tensor>) {
     use ElementType::*;
-    let doubles = machine.index_bits == 32 && machine.doubles;
+    let doubles = machine.has(Extension::Doubles);
     let options = Options {
         instructions: 6,
         operators: Options::exact_operators(),

@@ -2,7 +2,8 @@
 //!
 //! Entries have no float parameters, so objects fit programs with any float ABI.
 
-use crate::kernel::{DotOp, Inst, Lane};
+use crate::codegen::thumb;
+use crate::kernel::Lane;
 use crate::machine::{Extension, machine};
 use crate::program::Program;
 
@@ -63,7 +64,7 @@ pub fn attributes(level: &str, program: &Program) -> Option<Vec<u8>> {
         // Without the mark, code may use all formats of the unit.
         tags.extend((!has_doubles).then_some((TAG_ABI_HARD_FP_USE, SINGLE)));
     }
-    if row.architecture == V81M && has_vectors(program) {
+    if row.architecture == V81M && has_vectors(program, level) {
         // Vectors of integers alone.
         tags.push((TAG_MVE_ARCH, 1));
     }
@@ -85,10 +86,9 @@ fn has_lane(program: &Program, lane: Lane) -> bool {
     program.kernels.iter().flat_map(|kernel| &kernel.types).any(|ty| ty.lane == lane)
 }
 
-/// Tests whether kernels have products of vector registers.
-fn has_vectors(program: &Program) -> bool {
-    let mut statements = program.kernels.iter().flat_map(|kernel| kernel.statements());
-    statements.any(|statement| matches!(statement.inst, Inst::Dot { op: DotOp::SignedSixteens, .. }))
+/// Tests whether vector registers hold values of kernels.
+fn has_vectors(program: &Program, level: &str) -> bool {
+    machine(level).is_some_and(|machine| program.kernels.iter().any(|kernel| thumb::has_vectors(kernel, machine)))
 }
 
 /// Returns a section of attributes of a whole file, in the common format of Arm and RISC-V. Lengths include themselves, and the inner one also

@@ -32,7 +32,7 @@ fn product(extents: &[Extent]) -> Option<u64> {
 mod tests {
     use crate::fuse::unroll::unroll;
     use crate::ir::builder::FunctionBuilder;
-    use crate::ir::{Accumulation, ElementType, Module, Op, TensorType, Type, verify};
+    use crate::ir::{Accumulation, ElementType, Module, Op, TensorType, Type, ZeroPoints, verify};
 
     #[test]
     fn products_of_the_whole_contraction_count() {
@@ -41,7 +41,7 @@ mod tests {
             let mut builder = FunctionBuilder::new(&mut module, "main");
             let [left, right] =
                 [[rows, 16], [16, 16]].map(|shape| builder.param(Type::Tensor(TensorType::of(ElementType::F32, &shape)), None));
-            let product = builder.matmul(left, right, (0, 0), ElementType::F32).expect("one depth");
+            let product = builder.matmul(left, right, ZeroPoints::NONE, ElementType::F32).expect("one depth");
             let function = builder.finish_method("main", vec![product]);
             let flow = unroll(verify(&module).expect("sound"), function).expect("no control flow");
             let mut found = flow.function.insts.values().filter(|data| data.op() == Op::Matmul).map(|data| data.accumulation);

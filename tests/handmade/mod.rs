@@ -3,6 +3,7 @@
 
 use modelc::ir::{Data, ElementType, PortNotes, Quantization};
 use modelc::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, ConvertOp, Kernel, KernelBuilder, Lane, Type, Value};
+use modelc::machine::Alignment;
 use modelc::program::{Address, Blob, Call, Division, Method, Origin, Port, Program, Step, Variable};
 
 /// Elements of `forward`'s first input.
@@ -203,6 +204,7 @@ pub fn program() -> Program {
             Variable { name: "count".into(), offset: 64, bytes: 4, initial: Some(0), is_copy: false },
             Variable { name: "long".into(), offset: 128, bytes: 83, initial: Some(2), is_copy: false },
         ],
+        alignment: Alignment::LINE,
         variable_bytes: 211,
         copies: vec![],
         methods: methods(),

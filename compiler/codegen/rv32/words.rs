@@ -8,7 +8,7 @@ use super::registers::SINGLE;
 use super::rows;
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
-use crate::codegen::own::words::{Operand, Ops, Test, WordOp, Words};
+use crate::codegen::own::words::{Operand, Ops, Test, VectorOps, WordOp, Words};
 use crate::codegen::support::{Format, Support};
 use crate::kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
@@ -21,6 +21,8 @@ impl Lowering<'_> {
         self.two(WordOp::And, word, Operand::Word(mask))
     }
 }
+
+impl VectorOps for Lowering<'_> {}
 
 impl Words for Lowering<'_> {
     type Relation = Relation;

@@ -81,6 +81,8 @@ fn number(kind: Number, n: i32) -> Option<u32> {
             (count >> 2) << 12 | (count & 3) << 6
         }
         Number::Five => small(32)?,
+        Number::Left => small(32)? << 16,
+        Number::Right => (1..33).contains(&n).then_some((32 - n as u32) << 16)?,
     })
 }
 

@@ -2,13 +2,13 @@
 
 use super::access::{Moved, float_reaches, reaches, steps};
 use super::encode::Flags;
-use super::registers::{CLOBBERED, GENERAL, SAVED_SINGLES, SINGLE};
+use super::registers::{CLOBBERED, GENERAL, LOW, SAVED_SINGLES, SINGLE};
 use super::rows::Row;
 use super::vectors::Vector;
 use crate::codegen::own::Address;
 use crate::codegen::own::words;
 pub(super) use crate::codegen::own::words::Arg;
-use regalloc2::{PReg, PRegSet};
+use regalloc2::{Operand, OperandConstraint, PReg, PRegSet};
 
 /// Operation of an instruction.
 pub(super) type Op = words::Op<Own>;
@@ -93,7 +93,7 @@ impl Inst {
     /// Returns the operation that accesses the same and steps its base by a number of bytes. `None` if there is none.
     pub fn stepping(&self, by: i32) -> Option<Own> {
         match self.op {
-            Op::Own(Own::Vector(moved)) => moved.element.reaches(by).then_some(Own::StepVector(moved, by)),
+            Op::Own(Own::Vector(moved)) => (moved.reaches(by) && !moved.is_of_lanes()).then_some(Own::StepVector(moved, by)),
             _ => self.moved().filter(|_| steps(by, self.is_of_pair())).map(|moved| Own::Step(moved, by)),
         }
     }
@@ -101,7 +101,7 @@ impl Inst {
     /// True if it reaches a number of bytes from a register.
     pub fn reaches(&self, displacement: i32) -> bool {
         if let Op::Own(Own::Vector(moved)) = self.op {
-            return moved.element.reaches(displacement);
+            return moved.reaches(displacement);
         }
         let floats = [Own::LoadFloat, Own::StoreFloat, Own::LoadDouble, Own::StoreDouble];
         let is_near = floats.into_iter().any(|own| self.op == Op::Own(own)) || self.is_of_pair();
@@ -115,6 +115,15 @@ impl words::Operations for Own {
 
     const NOT_EQUAL: Flags = Flags::NotEqual;
     const LESS: Flags = Flags::Less;
+
+    fn limit(inst: &Inst, operands: &mut [Operand]) {
+        if !matches!(inst.op, Op::Own(Self::Vector(moved)) if moved.is_of_lanes()) {
+            return;
+        }
+        for operand in operands.iter_mut().filter(|operand| operand.class() == GENERAL) {
+            *operand = Operand::new(operand.vreg(), OperandConstraint::Limit(LOW.end), operand.kind(), operand.pos());
+        }
+    }
 
     fn is_pure(inst: &Inst) -> bool {
         match inst.op {

@@ -1,7 +1,7 @@
 //! The state of lowering a kernel.
 
 use super::set::formats;
-use crate::codegen::own::words::{factors, vectors, widened};
+use crate::codegen::own::words::{factors, lanes, vectors, widened};
 use crate::codegen::own::{self, Block};
 use crate::kernel::{Kernel, Lane, Value};
 use crate::machine::{CpuMachine, Extension};
@@ -24,6 +24,12 @@ pub(super) struct Thumb {
     pub factors: EntitySet<Value>,
     /// Loads to vector registers.
     pub vectors: EntitySet<Value>,
+    /// Values whose lanes are in vector registers.
+    pub lanes: EntitySet<Value>,
+    /// Vector registers of a block whose lanes are words.
+    pub joined: FxHashMap<(Block, [VReg; 4]), VReg>,
+    /// Vector registers of a block whose lanes have the opposite sign.
+    pub negated: FxHashMap<(Block, VReg), VReg>,
     /// Loads whose elements are wanted with zeros above them.
     pub zeros: EntitySet<Value>,
     /// Halves that words of bytes became in a block.
@@ -35,12 +41,16 @@ pub(super) struct Thumb {
 impl Thumb {
     /// For a kernel on a machine.
     pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
+        let bytes = if machine.has(Extension::Mve) { vectors(kernel) } else { EntitySet::new() };
         Self {
             formats: formats(kernel, machine),
             only_aligned: machine.only_aligned,
             has_halves: machine.has(Extension::Dsp),
             factors: factors(kernel),
-            vectors: if machine.has(Extension::Mve) { vectors(kernel) } else { EntitySet::new() },
+            lanes: if machine.has(Extension::Mve) { lanes(kernel, &bytes) } else { EntitySet::new() },
+            joined: FxHashMap::default(),
+            negated: FxHashMap::default(),
+            vectors: bytes,
             zeros: widened(kernel),
             widened: FxHashMap::default(),
             numbers: FxHashMap::default(),

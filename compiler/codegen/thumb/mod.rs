@@ -10,6 +10,7 @@ mod even;
 mod frame;
 mod fuse;
 mod inst;
+mod lanes;
 mod listing;
 mod lowering;
 mod number;
@@ -36,6 +37,7 @@ pub use compile::{compile_kernel, listing};
 pub use driver::compile_support;
 #[cfg(test)]
 pub use set::branch_with_link;
+pub use set::has_vectors;
 
 /// Functions that compile for Arm's M profile.
 pub const COMPILERS: Compilers = Compilers {

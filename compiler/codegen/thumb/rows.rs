@@ -36,6 +36,10 @@ pub(super) enum Number {
     Shift,
     /// Five unsigned bits.
     Five,
+    /// Shift count below 32 of vectors, to the left.
+    Left,
+    /// Shift count from 1 to 32 of vectors, to the right.
+    Right,
 }
 
 /// An operand in its field.
@@ -111,7 +115,7 @@ pub(super) struct Row {
 }
 
 use Field::{A, D, M, N};
-use Slot::{Single as S, Word as W};
+use Slot::{Single as S, Vector as V, Word as W};
 
 const TWO: &[Slot] = &[W(D), W(M)];
 const THREE: &[Slot] = &[W(D), W(N), W(M)];
@@ -291,6 +295,48 @@ pub(super) const VMLADAVA: Row = Row {
     feature: Feature::Vectors,
     ..row("vmlava.s8", 0xEEF0_0F20, Short::None, &[Slot::Even(A), Slot::Vector(Single::N), Slot::Vector(Single::M)])
 };
+
+const VECTORS: &[Slot] = &[V(Single::D), V(Single::N), V(Single::M)];
+const VECTOR_AND_NUMBER: [&[Slot]; 2] =
+    [&[V(Single::D), V(Single::M), Slot::Number(Number::Left)], &[V(Single::D), V(Single::M), Slot::Number(Number::Right)]];
+
+/// Makes a row of vectors.
+const fn of_vectors(name: &'static str, word: u32, slots: &'static [Slot]) -> Row {
+    Row { feature: Feature::Vectors, ..row(name, word, Short::None, slots) }
+}
+
+/// Makes a row that changes half of each lane of its result.
+const fn narrowing(name: &'static str, word: u32) -> Row {
+    Row { reads_result: true, ..of_vectors(name, word, &[V(Single::D), V(Single::M)]) }
+}
+
+pub(super) const VADD_LANES: Row = of_vectors("vadd.i32", 0xEF20_0840, VECTORS);
+pub(super) const VSUB_LANES: Row = of_vectors("vsub.i32", 0xFF20_0840, VECTORS);
+pub(super) const VMUL_LANES: Row = of_vectors("vmul.i32", 0xEF20_0950, VECTORS);
+pub(super) const VMULH: Row = of_vectors("vmulh.s32", 0xEE21_0E01, VECTORS);
+pub(super) const VQRDMULH: Row = of_vectors("vqrdmulh.s32", 0xFF20_0B40, VECTORS);
+pub(super) const VADD_WORD: Row = of_vectors("vadd.i32", 0xEE21_0F40, &[V(Single::D), V(Single::N), W(M)]);
+pub(super) const VMUL_WORD: Row = of_vectors("vmul.i32", 0xEE21_1E60, &[V(Single::D), V(Single::N), W(M)]);
+pub(super) const VMIN: Row = of_vectors("vmin.s32", 0xEF20_0650, VECTORS);
+pub(super) const VMAX: Row = of_vectors("vmax.s32", 0xEF20_0640, VECTORS);
+pub(super) const VAND: Row = of_vectors("vand", 0xEF00_0150, VECTORS);
+pub(super) const VORR: Row = of_vectors("vorr", 0xEF20_0150, VECTORS);
+pub(super) const VEOR: Row = of_vectors("veor", 0xFF00_0150, VECTORS);
+/// Shift of the lanes of the second operand by those of the third one. The manual writes them so, but their fields are the other way round.
+pub(super) const VSHL: Row = of_vectors("vshl.s32", 0xEF20_0440, &[V(Single::D), V(Single::M), V(Single::N)]);
+pub(super) const VSHL_NUMBER: Row = of_vectors("vshl.i32", 0xEFA0_0550, VECTOR_AND_NUMBER[0]);
+pub(super) const VSHR_NUMBER: Row = of_vectors("vshr.s32", 0xEFA0_0050, VECTOR_AND_NUMBER[1]);
+pub(super) const VNEG_LANES: Row = of_vectors("vneg.s32", 0xFFB9_03C0, &[V(Single::D), V(Single::M)]);
+/// Saturation of lanes to their lower halves. Upper halves keep their values.
+pub(super) const VQMOVN: Row = narrowing("vqmovnb.s32", 0xEE37_0E01);
+pub(super) const VQMOVN_HALVES: Row = narrowing("vqmovnb.s16", 0xEE33_0E01);
+pub(super) const VQMOVUN: Row = narrowing("vqmovunb.s32", 0xEE35_0E81);
+pub(super) const VQMOVN_UNSIGNED_HALVES: Row = narrowing("vqmovnb.u16", 0xFE33_0E01);
+pub(super) const VDUP: Row = of_vectors("vdup.32", 0xEEA0_0B10, &[V(Single::N), W(A)]);
+/// Words to the first and the third lane. The others are undefined before.
+pub(super) const VMOV_EVEN: Row = of_vectors("vmov", 0xEC10_0F00, &[V(Single::D), W(M), W(N)]);
+/// Words to the second and the fourth lane. The others keep their values.
+pub(super) const VMOV_ODD: Row = Row { reads_result: true, ..of_vectors("vmov", 0xEC10_0F10, &[V(Single::D), W(M), W(N)]) };
 
 /// All rows but those of vectors, which the decoder of the tests does not know.
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::lowering::Thumb;
 use super::ops::{compares_with, sum_with};
 use super::registers::{GENERAL, PARAMETERS};
 use super::rows::{self, Row};
-use super::vectors::Element;
+use super::vectors::Vector;
 use crate::codegen::own::words::{Rows, VECTOR, WordSet, exponent};
 use crate::codegen::own::{Access, Address, Base, Block};
 use crate::kernel::Lane;
@@ -19,7 +19,7 @@ fn all_reach(displacement: i64, access: Access) -> bool {
         Access::Address => displacement.unsigned_abs() < 1 << 12,
         Access::Memory { unit: VECTOR, bytes } => {
             let ends = [displacement, displacement + i64::from(bytes - VECTOR)].map(i32::try_from);
-            ends.into_iter().all(|end| end.is_ok_and(|end| Element::Byte.reaches(end)))
+            ends.into_iter().all(|end| end.is_ok_and(|end| Vector::BYTES.reaches(end)))
         }
         Access::Memory { unit, bytes } => reaches(displacement) && reaches(displacement + i64::from(bytes - unit)),
         Access::Words { bytes } => float_reaches(displacement) && float_reaches(displacement + i64::from(bytes - 4)),

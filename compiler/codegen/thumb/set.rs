@@ -7,7 +7,7 @@ use super::inst::{Arg, Inst, Op};
 use super::registers::{DOUBLES, FIRST_SAVED_VECTOR, GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS, double_register};
 use super::rows::Feature;
 use super::spill::spill;
-use crate::codegen::own::words::vectors;
+use crate::codegen::own::words::{lanes, vectors};
 use crate::codegen::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use crate::kernel::{Kernel, Lane};
 use crate::machine::{CpuMachine, Extension};
@@ -38,9 +38,10 @@ const ON_ZERO: [Reach; 3] = [Reach { bytes: 2, from: 4, to: 130 }, reach(4, 1 <<
 /// Reach of a 32-bit comparison before a conditional B.
 const ON_HIGH_ZERO: [Reach; 2] = [reach(6, 1 << 8, 4), reach(8, 1 << 20, 4)];
 
-/// Tests whether a kernel has products of vectors or copies vectors.
-fn has_vectors(kernel: &Kernel) -> bool {
-    vectors(kernel).iter().next().is_some()
+/// Tests whether vector registers hold values of a kernel on a machine.
+pub fn has_vectors(kernel: &Kernel, machine: &CpuMachine) -> bool {
+    let bytes = if machine.has(Extension::Mve) { vectors(kernel) } else { return false };
+    [&bytes, &lanes(kernel, &bytes)].into_iter().any(|values| values.iter().next().is_some())
 }
 
 /// Tests whether a kernel has values of a lane type.
@@ -52,7 +53,7 @@ fn has_lane(kernel: &Kernel, lane: Lane) -> bool {
 /// are parts of vectors, which the allocator cannot express.
 pub(super) fn formats(kernel: &Kernel, machine: &CpuMachine) -> &'static [Lane] {
     match machine.has(Extension::Fpu) {
-        true if machine.has(Extension::Doubles) && !(machine.has(Extension::Mve) && has_vectors(kernel)) => &[Lane::F32, Lane::F64],
+        true if machine.has(Extension::Doubles) && !has_vectors(kernel, machine) => &[Lane::F32, Lane::F64],
         true => &[Lane::F32],
         false => &[],
     }
@@ -81,7 +82,7 @@ impl Thumb2 {
     /// Makes the instruction set for a kernel. Where it computes floats, the other half of the registers holds vectors.
     pub fn of_kernel(kernel: &Kernel, machine: &CpuMachine) -> Self {
         let has_floats = has_lane(kernel, Lane::F32);
-        let vectors = match machine.has(Extension::Mve) && has_vectors(kernel) {
+        let vectors = match has_vectors(kernel, machine) {
             true if has_floats => FIRST_SAVED_VECTOR..VECTOR_COUNT,
             true => 0..VECTOR_COUNT,
             false => 0..0,

@@ -3,16 +3,8 @@
 use super::access::Place;
 use super::encode::{Assembler, vector};
 use super::rows::Single;
+use crate::codegen::own::words::Element;
 use crate::codegen::own::{AddressError, AssemblyError};
-
-/// Element of a vector in memory, which determines the alignment and the reach of an access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Element {
-    /// Bytes, at any address.
-    Byte,
-    /// Words, at a multiple of four bytes.
-    Word,
-}
 
 /// Type of a load or a store of a vector register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,27 +15,33 @@ pub(super) struct Vector {
     pub store: bool,
 }
 
-impl Element {
-    /// Returns the bytes of an element.
-    fn bytes(self) -> i32 {
-        match self {
-            Self::Byte => 1,
-            Self::Word => 4,
-        }
-    }
+impl Vector {
+    /// A load of bytes, which reaches least.
+    pub const BYTES: Self = Self { element: Element::Byte, store: false };
 
     /// Tests whether accesses have a displacement, or add it to their base.
     pub fn reaches(self, displacement: i32) -> bool {
-        displacement % self.bytes() == 0 && (-127..128).contains(&(displacement / self.bytes()))
+        let bytes = self.element.bytes();
+        displacement % bytes == 0 && (-127..128).contains(&(displacement / bytes))
+    }
+
+    /// Tests whether memory has fewer bytes than the register. Such accesses have r0 to r7 as base.
+    pub fn is_of_lanes(self) -> bool {
+        matches!(self.element, Element::ByteOfLane | Element::HalfOfLane)
     }
 }
 
 /// Returns the encoding of an access, without its mode.
 fn word(Vector { element, store }: Vector, register: u8, base: u8, displacement: i32) -> u32 {
-    let size = element.bytes().trailing_zeros();
+    let kind = match element {
+        Element::Byte => 0xEC00_1E00,
+        Element::Word => 0xEC00_1F00,
+        Element::ByteOfLane => 0xEC00_0F00,
+        Element::HalfOfLane => 0xEC08_0F00,
+    };
     let up = u32::from(displacement >= 0) << 23;
     let units = displacement.unsigned_abs() / element.bytes() as u32;
-    0xEC00_1E00 | up | u32::from(!store) << 20 | u32::from(base) << 16 | vector(Single::D, register) | size << 7 | units
+    kind | up | u32::from(!store) << 20 | u32::from(base) << 16 | vector(Single::D, register) | units
 }
 
 /// Writes a load or a store.
@@ -52,7 +50,7 @@ fn word(Vector { element, store }: Vector, register: u8, base: u8, displacement:
 /// [`AssemblyError::Access`] if no instruction has these operands.
 pub(super) fn access_vector(moved: Vector, register: u8, place: Place, code: &mut Assembler) -> Result<(), AssemblyError> {
     match place {
-        Place::Near(base, displacement) if moved.element.reaches(displacement) => {
+        Place::Near(base, displacement) if moved.reaches(displacement) && (base < 8 || !moved.is_of_lanes()) => {
             code.word(word(moved, register, base, displacement) | 1 << 24);
             Ok(())
         }
@@ -65,7 +63,7 @@ pub(super) fn access_vector(moved: Vector, register: u8, place: Place, code: &mu
 /// # Errors
 /// [`AddressError::Step`] if no instruction has these operands.
 pub(super) fn step_vector(moved: Vector, register: u8, (base, by): (u8, i32), code: &mut Assembler) -> Result<(), AssemblyError> {
-    if !moved.element.reaches(by) {
+    if !moved.reaches(by) || moved.is_of_lanes() {
         return Err(AddressError::Step { what: format!("{moved:?}"), registers: vec![register], by }.into());
     }
     code.word(word(moved, register, base, by) | 1 << 21);

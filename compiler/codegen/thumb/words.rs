@@ -4,20 +4,14 @@ use super::encode::Flags;
 use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
 use super::ops::{compares_with, flags};
-use super::registers::{SINGLE, VECTORS};
+use super::registers::SINGLE;
 use super::rows::{self, Row};
-use super::vectors::{Element, Vector};
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
 use crate::codegen::own::words::{DOUBLES, Half, Operand, Ops, Test, Words};
 use crate::codegen::support::Support;
 use crate::kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
-
-/// Returns the element of a vector in memory that is known, or not known, to be at a multiple of four bytes.
-fn element(aligned: bool) -> Element {
-    if aligned { Element::Word } else { Element::Byte }
-}
 
 /// Picks the row of a register's format: binary32 or binary64.
 fn of_format(register: VReg, [single, double]: [&'static Row; 2]) -> &'static Row {
@@ -58,27 +52,6 @@ impl Words for Lowering<'_> {
 
     fn loads_factors(&self, loaded: Value) -> bool {
         self.set.factors.contains(loaded)
-    }
-
-    fn loads_vectors(&self, loaded: Value) -> bool {
-        self.set.vectors.contains(loaded)
-    }
-
-    fn load_vector(&mut self, address: Address, aligned: bool) -> Result<VReg, CodegenError> {
-        let result = self.register(VECTORS);
-        let own = Own::Vector(Vector { element: element(aligned), store: false });
-        self.emit(Op::Own(own), vec![Arg::Def(result), Arg::Memory(address)]);
-        Ok(result)
-    }
-
-    fn store_vector(&mut self, address: Address, aligned: bool, vector: VReg) -> Result<(), CodegenError> {
-        let own = Own::Vector(Vector { element: element(aligned), store: true });
-        self.emit(Op::Own(own), vec![Arg::Memory(address), Arg::Use(vector)]);
-        Ok(())
-    }
-
-    fn add_sixteen_products(&mut self, sum: VReg, a: VReg, b: VReg) -> Result<VReg, CodegenError> {
-        Ok(self.row(&rows::VMLADAVA, &[Arg::Tied(sum), Arg::Use(a), Arg::Use(b)]))
     }
 
     fn is_zero(&self, word: VReg) -> bool {

@@ -56,6 +56,7 @@ static enum class class_of(uint32_t word)
     if (is_access || (bits & 0xf600) == 0xb400) return bits & 0x0800 ? LOAD : STORE;
     return SCALAR;
   }
+  if ((top & 0xffe0) == 0xec00 && (bits & 0x1fe0) == 0x0f00) return VECTOR; /* vmov of two words to lanes */
   if ((top & 0xfe40) == 0xe800 || (top & 0xfe40) == 0xe840 || (top & 0xfe00) == 0xf800 || (top & 0xfe20) == 0xec00 || (top & 0xff20) == 0xed00)
     return top & 0x10 ? LOAD : STORE;
   if ((top & 0xfff1) == 0xeef0 && (bits & 0x0f51) == 0x0f00) return DOT; /* vmladava */

@@ -249,6 +249,6 @@ where
     }
 }
 
-fn is_shift(op: BinaryOp) -> bool {
+pub(super) fn is_shift(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned)
 }

@@ -33,7 +33,7 @@ pub enum Held {
     Halves(Vec<Half>),
     /// Bytes, packed four in a word.
     Bytes(Vec<VReg>),
-    /// Bytes in vector registers, sixteen in each. Only products and stores use them.
+    /// Vector registers: sixteen bytes in each, which only products and stores use, or four lanes of 32 bits.
     Vectors(Vec<VReg>),
     /// Mask lanes that are not computed in registers yet.
     Tests(Vec<Test<VReg>>),
@@ -107,7 +107,7 @@ impl Held {
             Self::Halves(halves) => Self::Halves(lanes.map(|lane| halves[lane]).collect()),
             // Bytes only move as whole words.
             Self::Bytes(words) => Self::Bytes(lanes.step_by(4).map(|lane| words[lane / 4]).collect()),
-            // So do vectors.
+            // So do vectors of bytes.
             Self::Vectors(vectors) => Self::Vectors(lanes.step_by(16).map(|lane| vectors[lane / 16]).collect()),
             Self::Tests(tests) => Self::Tests(lanes.map(|lane| tests[lane]).collect()),
         }

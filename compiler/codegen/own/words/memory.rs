@@ -2,6 +2,7 @@
 
 use super::held::{Held, Shape, Upper};
 use super::ops::{Half, Operand, Ops, Test, WordOp, Words};
+use super::vector_ops::VectorOps;
 use crate::codegen::CodegenError;
 use crate::codegen::own::lowering::Holding;
 use crate::codegen::own::{Access, Address, Lowering, Select};
@@ -122,9 +123,6 @@ where
                     places.map(|place| [0, 4].map(|half| self.load_pieces(place.plus(half), Pieces { bytes: 4, piece }, true))).collect();
                 if shape == Shape::Doubles { self.doubles_of(pairs)? } else { Held::Pairs(pairs) }
             }
-            Shape::Pairs => Held::Pairs(
-                places.map(|place| [0, 4].map(|half| self.load_pieces(place.plus(half), Pieces { bytes: 4, piece }, true))).collect(),
-            ),
             Shape::Floats if self.has_words(buffer) => Held::Floats(places.map(|place| self.load_float(place)).collect()),
             Shape::Floats => {
                 let words: Vec<VReg> = places.map(|place| self.load_pieces(place, Pieces { bytes: 4, piece }, true)).collect();
@@ -288,15 +286,16 @@ where
 
     /// The first `active` lanes to memory.
     pub(super) fn store_lanes(&mut self, buffer: Buffer, at: At, active: u16, value: Value) -> Result<(), CodegenError> {
-        if self.loads_vectors(value)
-            && let Held::Vectors(vectors) = self.get(value)?
-        {
-            return self.store_vectors(buffer, at, &vectors);
-        }
-        let ty = self.ty(value);
-        let (bytes, shape) = (ty.lane.bytes(), self.shape(ty));
         let kernel = self.kernel;
         self.loads.retain(|key, _| kernel.buffer(key.1).kind == BufferKind::Input);
+        let ty = self.ty(value);
+        if let Held::Vectors(vectors) = self.get(value)? {
+            return match self.holds_lanes(value) {
+                true => self.store_lane_vectors(buffer, at, ty, &vectors),
+                false => self.store_vectors(buffer, at, &vectors),
+            };
+        }
+        let (bytes, shape) = (ty.lane.bytes(), self.shape(ty));
         if let Some(number) = self.repeated(value).filter(|_| (u32::from(active) * bytes).is_multiple_of(4) && self.takes_words(buffer, at))
         {
             return self.store_number(buffer, at, u32::from(active) * bytes, number);
@@ -334,7 +333,9 @@ where
                         self.store_double(place, double)?;
                     } else {
                         let pair = self.words_of_double(double)?;
-                        [0, 1].into_iter().for_each(|half: usize| self.store_pieces(place.plus(4 * half as i32), (4, piece), pair[half]));
+                        [0, 1]
+                            .into_iter()
+                            .for_each(|half: usize| self.store_pieces(place.plus(4 * half as i32), Pieces { bytes: 4, piece }, pair[half]));
                     }
                 }
             }

@@ -1,6 +1,7 @@
 //! What an instruction set does with words of 32 bits.
 
 use super::arg::Arg;
+use super::vector_ops::VectorOps;
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
 use crate::codegen::support::Support;
@@ -139,7 +140,7 @@ pub trait Ops {
 }
 
 /// What else the lowering of kernels wants of an instruction set.
-pub trait Words: Ops<Word = VReg> {
+pub trait Words: Ops<Word = VReg> + VectorOps {
     /// Relation of two operands, on which instructions depend.
     type Relation;
 
@@ -196,31 +197,6 @@ pub trait Words: Ops<Word = VReg> {
         let [lower, upper] = [false, true].map(|upper| [a, b].map(|word| Half { word, upper }));
         let sum = self.add_half_product(sum, lower[0], lower[1]);
         self.add_half_product(sum, upper[0], upper[1])
-    }
-    /// Tells whether only products of vectors and stores use the bytes that a load gives.
-    fn loads_vectors(&self, _loaded: Value) -> bool {
-        false
-    }
-    /// Sixteen bytes in a vector register, perhaps known to be at a multiple of four.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
-    fn load_vector(&mut self, _address: Address, _aligned: bool) -> Result<VReg, CodegenError> {
-        Err(CodegenError::Unsupported("a vector register on this CPU level".into()))
-    }
-    /// Sixteen bytes of a vector register.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
-    fn store_vector(&mut self, _address: Address, _aligned: bool, _vector: VReg) -> Result<(), CodegenError> {
-        Err(CodegenError::Unsupported("a vector register on this CPU level".into()))
-    }
-    /// sum + the products of the signed bytes of two vector registers.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
-    fn add_sixteen_products(&mut self, _sum: VReg, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
-        Err(CodegenError::Unsupported("a vector register on this CPU level".into()))
     }
     /// One, two or four bytes.
     fn load_word(&mut self, address: Address, bytes: u32, signed: bool) -> VReg;

@@ -3,6 +3,7 @@
 use super::held::{Held, Shape, Upper};
 use super::long;
 use super::ops::{Half, Operand, Ops, WordOp, Words};
+use super::vector_ops::VectorOps;
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Lowering, Select};
 use crate::kernel::{DotOp, HorizontalOp, Lane, Value};

@@ -242,6 +242,11 @@ impl<S: WordSet + Select<Inst = Inst<<S as WordSet>::Own>, Held = Held>> Lowerin
         self.defined_in(RegClass::Float, Op::Row(row), args)
     }
 
+    /// Adds a row's instruction with a new vector register before the given operands.
+    pub fn vector_row(&mut self, row: <S::Own as Operations>::Row, args: &[Arg]) -> VReg {
+        self.defined_in(RegClass::Vector, Op::Row(row), args)
+    }
+
     /// Returns a register of the block with a constant.
     pub fn constant_word(&mut self, number: i32) -> VReg {
         let key = (self.block, number);

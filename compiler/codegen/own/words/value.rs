@@ -4,6 +4,7 @@ use super::fixed;
 use super::held::Held;
 use super::ops::{Ops, Words};
 use super::permute::repeated;
+use super::vector_ops::VectorOps;
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Lowering, Select};
 use crate::kernel::{Inst, Lane, Value};
@@ -18,6 +19,9 @@ where
     /// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do the instruction.
     pub fn word_value(&mut self, inst: &Inst, result: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(result);
+        if self.holds_lanes(result) {
+            return self.lane_value(inst, result);
+        }
         let range = |first: u16, lanes: u16| (first..first + lanes).map(usize::from);
         match inst {
             Inst::Binary { op, a, b } if ty.lane == Lane::Mask => self.of_masks(*op, *a, *b),

@@ -2,6 +2,7 @@
 
 use super::held::Held;
 use super::ops::Words;
+use super::vector_ops::{Element, VECTOR, VectorOps};
 use crate::codegen::CodegenError;
 use crate::codegen::own::lowering::Holding;
 use crate::codegen::own::{Access, Lowering, Select};
@@ -9,9 +10,6 @@ use crate::kernel::{Buffer, DotOp, Inst, Kernel, Lane, Statement, Type, Value};
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
-
-/// Bytes of a vector register.
-pub const VECTOR: u32 = 16;
 
 /// Use of a value.
 #[derive(Clone, Copy)]
@@ -40,17 +38,22 @@ pub fn vectors(kernel: &Kernel) -> EntitySet<Value> {
             }
         }
     }
-    loop {
-        let stays = |value: Value| {
-            uses.get(&value).is_some_and(|all| {
-                all.iter().all(|becomes| match *becomes {
-                    Use::Factor(other) => found.contains(other),
-                    Use::Stored => true,
-                    Use::Other => false,
-                })
+    let stays = |found: &EntitySet<Value>, value: Value| {
+        uses.get(&value).is_some_and(|all| {
+            all.iter().all(|becomes| match *becomes {
+                Use::Factor(other) => found.contains(other),
+                Use::Stored => true,
+                Use::Other => false,
             })
-        };
-        let lost: Vec<Value> = found.iter().filter(|&value| !stays(value)).collect();
+        })
+    };
+    settled(found, stays)
+}
+
+/// Removes values from a set until the test holds for each of the others, given these.
+pub(super) fn settled(mut found: EntitySet<Value>, stays: impl Fn(&EntitySet<Value>, Value) -> bool) -> EntitySet<Value> {
+    loop {
+        let lost: Vec<Value> = found.iter().filter(|&value| !stays(&found, value)).collect();
         if lost.is_empty() {
             return found;
         }
@@ -99,8 +102,8 @@ where
         }
         let bytes = bytes_of(ty);
         let address = self.address(buffer, at, Access::Memory { unit: VECTOR, bytes })?;
-        let aligned = self.is_aligned(buffer, at);
-        let vectors = (0..bytes).step_by(VECTOR as usize).map(|i| self.load_vector(address.plus(i as i32), aligned));
+        let element = Element::of_bytes(self.is_aligned(buffer, at));
+        let vectors = (0..bytes).step_by(VECTOR as usize).map(|i| self.load_vector(address.plus(i as i32), element));
         let loaded = Held::Vectors(vectors.collect::<Result<_, _>>()?);
         self.loads.insert(key, loaded.clone());
         Ok(loaded)
@@ -109,8 +112,8 @@ where
     /// Stores the bytes of vector registers.
     pub(super) fn store_vectors(&mut self, buffer: Buffer, at: (Value, i64), vectors: &[VReg]) -> Result<(), CodegenError> {
         let address = self.address(buffer, at, Access::Memory { unit: VECTOR, bytes: VECTOR * vectors.len() as u32 })?;
-        let aligned = self.is_aligned(buffer, at);
-        (0..).zip(vectors).try_for_each(|(i, &vector)| self.store_vector(address.plus(i * VECTOR as i32), aligned, vector))
+        let element = Element::of_bytes(self.is_aligned(buffer, at));
+        (0..).zip(vectors).try_for_each(|(i, &vector)| self.store_vector(address.plus(i * VECTOR as i32), element, vector))
     }
 }
 

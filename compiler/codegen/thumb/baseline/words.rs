@@ -5,7 +5,7 @@ use super::lowering::Lowering;
 use super::number::is_byte;
 use super::place::reaches;
 use crate::codegen::CodegenError;
-use crate::codegen::own::words::{Operand, Ops, Test, Words};
+use crate::codegen::own::words::{Operand, Ops, Test, VectorOps, Words};
 use crate::codegen::own::{Address, Base};
 use crate::codegen::support::Support;
 use crate::codegen::thumb::encode::Flags;
@@ -20,6 +20,8 @@ impl Lowering<'_> {
         if is_near { address } else { Address::at(self.register_of(address)) }
     }
 }
+
+impl VectorOps for Lowering<'_> {}
 
 impl Words for Lowering<'_> {
     type Relation = Flags;

@@ -18,7 +18,7 @@ fn numbers(kind: Number) -> Vec<i32> {
         Number::Modified => vec![1, 0xFF, 0x100, 0x3FC, 0x00FF_00FF, 0x1200_1200, 0x5A5A_5A5A, i32::MIN],
         Number::Twelve => vec![1, 7, 200, 0x800, 4095],
         Number::Shift => vec![1, 4, 31],
-        Number::Five => vec![1, 7, 31],
+        Number::Five | Number::Left | Number::Right => vec![1, 7, 31],
     }
 }
 

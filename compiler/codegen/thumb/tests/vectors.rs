@@ -1,11 +1,12 @@
 //! Tests of vector instructions, and of loops with them.
 
 use super::decoder::decode_for;
+use crate::codegen::own::words::Element;
 use crate::codegen::thumb::access::Place;
 use crate::codegen::thumb::compile_kernel;
 use crate::codegen::thumb::encode::{Assembler, Operand};
-use crate::codegen::thumb::rows::VMLADAVA;
-use crate::codegen::thumb::vectors::{Element, Vector, access_vector, step_vector};
+use crate::codegen::thumb::rows::*;
+use crate::codegen::thumb::vectors::{Vector, access_vector, step_vector};
 use crate::kernel::intervals::Assumed;
 use crate::kernel::passes::narrow;
 use crate::kernel::text::parse_kernel;
@@ -31,18 +32,50 @@ fn vectors_decode_to_themselves() {
         (store(Element::Byte), 5, 3, -16, "vstrb.8 q5, [r3], #-16"),
     ];
     steps.iter().for_each(|&(moved, register, base, by, _)| step_vector(moved, register, (base, by), &mut code).unwrap());
+    let of_lanes = [
+        (load(Element::ByteOfLane), 7, 5, -127, "vldrb.s32 q7, [r5, #-127]"),
+        (load(Element::HalfOfLane), 3, 2, 254, "vldrh.s32 q3, [r2, #254]"),
+        (store(Element::ByteOfLane), 7, 5, 5, "vstrb.32 q7, [r5, #5]"),
+        (store(Element::HalfOfLane), 0, 7, -10, "vstrh.32 q0, [r7, #-10]"),
+    ];
+    of_lanes.iter().for_each(|&(moved, register, base, at, _)| access_vector(moved, register, Place::Near(base, at), &mut code).unwrap());
     for (sum, a, b) in [(0, 0, 0), (2, 1, 2), (14, 7, 7)] {
         code.row(&VMLADAVA, &[Operand::Word(sum), Operand::Vector(a), Operand::Vector(b)]).unwrap();
     }
     code.copy_vector(3, 7);
     let Some(found) = decode_for(ARCHITECTURE, &code.bytes) else { return eprintln!("skipped: no decoder") };
-    let accesses = near.iter().map(|case| case.4).chain(steps.iter().map(|case| case.4));
+    let accesses = near.iter().map(|case| case.4).chain(steps.iter().map(|case| case.4)).chain(of_lanes.iter().map(|case| case.4));
     let others = ["vmlava.s8 r0, q0, q0", "vmlava.s8 r2, q1, q2", "vmlava.s8 lr, q7, q7", "vmov q3, q7"];
     assert_eq!(found, accesses.chain(others).collect::<Vec<_>>());
     assert!(access_vector(load(Element::Byte), 0, Place::Near(1, 128), &mut code).is_err());
     assert!(access_vector(load(Element::Word), 0, Place::Near(1, 2), &mut code).is_err());
+    assert!(access_vector(load(Element::ByteOfLane), 0, Place::Near(8, 0), &mut code).is_err(), "a high base");
+    assert!(step_vector(load(Element::HalfOfLane), 0, (1, 2), &mut code).is_err());
     assert!(access_vector(load(Element::Byte), 0, Place::Indexed(1, 2, 0), &mut code).is_err());
     assert!(code.row(&VMLADAVA, &[Operand::Word(1), Operand::Vector(0), Operand::Vector(0)]).is_err(), "an odd register");
+}
+
+#[test]
+fn operations_on_lanes_decode_to_themselves() {
+    let mut code = Assembler::default();
+    let threes = [&VADD_LANES, &VSUB_LANES, &VMUL_LANES, &VMULH, &VQRDMULH, &VMIN, &VMAX, &VAND, &VORR, &VEOR, &VSHL];
+    let q = Operand::Vector;
+    threes.iter().for_each(|row| code.row(row, &[q(7), q(2), q(5)]).unwrap());
+    let twos = [&VNEG_LANES, &VQMOVN, &VQMOVN_HALVES, &VQMOVUN, &VQMOVN_UNSIGNED_HALVES];
+    twos.iter().for_each(|row| code.row(row, &[q(7), q(2)]).unwrap());
+    let shifts = [(&VSHL_NUMBER, 1), (&VSHL_NUMBER, 31), (&VSHR_NUMBER, 1), (&VSHR_NUMBER, 31)];
+    shifts.iter().for_each(|(row, count)| code.row(row, &[q(7), q(2), Operand::Number(*count)]).unwrap());
+    [&VADD_WORD, &VMUL_WORD].iter().for_each(|row| code.row(row, &[q(7), q(2), Operand::Word(9)]).unwrap());
+    code.row(&VDUP, &[q(7), Operand::Word(9)]).unwrap();
+    code.row(&VMOV_EVEN, &[q(7), Operand::Word(9), Operand::Word(14)]).unwrap();
+    code.row(&VMOV_ODD, &[q(1), Operand::Word(0), Operand::Word(3)]).unwrap();
+    let Some(found) = decode_for(ARCHITECTURE, &code.bytes) else { return eprintln!("skipped: no decoder") };
+    let threes = threes.iter().map(|row| format!("{} q7, q2, q5", row.name));
+    let twos = twos.iter().map(|row| format!("{} q7, q2", row.name));
+    let shifts = shifts.iter().map(|(row, count)| format!("{} q7, q2, #{count}", row.name));
+    let moves = ["vadd.i32 q7, q2, r9", "vmul.i32 q7, q2, r9", "vdup.32 q7, r9", "vmov q7[2], q7[0], r9, lr", "vmov q1[3], q1[1], r0, r3"]
+        .map(String::from);
+    assert_eq!(found, threes.chain(twos).chain(shifts).chain(moves).collect::<Vec<_>>());
 }
 
 /// Two rows of bytes by two others: four loads and four products.

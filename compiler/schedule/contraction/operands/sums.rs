@@ -99,7 +99,7 @@ impl Contraction {
     /// padding.
     fn fills_sixteens(&self, goal: Goal) -> bool {
         let taps = if self.groups == 1 && self.phases[2].dilation == 1 { self.window[1] } else { 1 };
-        let run = self.windows().map_or(taps * (self.channels / self.groups), |windows| windows.window());
+        let run = self.copied_windows().map_or(taps * (self.channels / self.groups), |windows| windows.window());
         let most = if goal == Goal::Size { LONGEST_SMALL } else { LONGEST };
         let are_plain = self.weights.are_whole_bytes() && self.weights.fit_signed_byte(self.open);
         are_plain && run.next_multiple_of(Form::Sixteens.group()) <= most * run

@@ -1,0 +1,319 @@
+//! Lanes of 32 bits in vector registers, four in each: requantization, and other work on several sums at a time.
+
+use super::arithmetic::is_shift;
+use super::held::Held;
+use super::ops::{Ops, Words};
+use super::permute::repeated;
+use super::vector_ops::{Element, LaneOp, VECTOR, VectorOps};
+use super::vectors::settled;
+use crate::codegen::CodegenError;
+use crate::codegen::own::lowering::Holding;
+use crate::codegen::own::{Access, Address, Lowering, Select};
+use crate::kernel::{BinaryOp, Buffer, ConvertOp, Inst, Kernel, Lane, Statement, Type, Value};
+use cranelift_entity::EntitySet;
+use regalloc2::VReg;
+use rustc_hash::FxHashMap;
+
+/// Lanes of a vector register.
+const LANES: u16 = 4;
+
+/// Use of a value.
+#[derive(Clone, Copy)]
+enum Use {
+    /// As lanes, by an instruction with this result.
+    Lanes(Value),
+    /// As lanes whose upper bits count, by an instruction with this result.
+    Extended(Value),
+    /// A whole value that is stored.
+    Stored,
+    /// Any other use.
+    Other,
+}
+
+/// Returns the operation on lanes for one of the kernel language. Shifts are apart.
+fn lane_op(op: BinaryOp) -> Option<LaneOp> {
+    Some(match op {
+        BinaryOp::Add | BinaryOp::SignedAddInRange => LaneOp::Add,
+        BinaryOp::Sub => LaneOp::Sub,
+        BinaryOp::Mul => LaneOp::Mul,
+        BinaryOp::SignedMin => LaneOp::Min,
+        BinaryOp::SignedMax => LaneOp::Max,
+        BinaryOp::And => LaneOp::And,
+        BinaryOp::Or => LaneOp::Or,
+        BinaryOp::Xor => LaneOp::Xor,
+        _ => return None,
+    })
+}
+
+fn shifts(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned)
+}
+
+/// Tests whether vector registers can hold a type.
+fn fits(ty: Type) -> bool {
+    ty.lanes.is_multiple_of(LANES) && matches!(ty.lane, Lane::I8 | Lane::I16 | Lane::I32)
+}
+
+/// Returns the element with which a type's lanes are in a buffer. `None` if instructions need another alignment.
+fn element_in(kernel: &Kernel, buffer: Buffer, lane: Lane) -> Option<Element> {
+    match lane {
+        Lane::I8 => Some(Element::ByteOfLane),
+        Lane::I16 if kernel.buffer(buffer).alignment.is_multiple_of(2) => Some(Element::HalfOfLane),
+        Lane::I32 => Some(Element::Byte),
+        _ => None,
+    }
+}
+
+/// Returns the operands that an instruction takes as lanes in vector registers, with their uses. `None` if its result cannot be in these.
+fn operands(kernel: &Kernel, inst: &Inst, result: Value) -> Option<Vec<(Value, Use)>> {
+    let ty = kernel.ty(result);
+    let (of_words, both) = (ty.lane == Lane::I32, |a, b| Some(vec![(a, Use::Lanes(result)), (b, Use::Lanes(result))]));
+    match *inst {
+        Inst::Load { buffer, active, mask: None, .. } if active == ty.lanes => element_in(kernel, buffer, ty.lane).map(|_| vec![]),
+        Inst::LoadSplat { .. } | Inst::Splat { .. } if of_words => Some(vec![]),
+        Inst::Join { a, b } if fits(kernel.ty(a)) && fits(kernel.ty(b)) => both(a, b),
+        Inst::Join { .. } if of_words => Some(vec![]),
+        Inst::Convert { op: ConvertOp::SignExtend, a } if of_words => Some(vec![(a, Use::Extended(result))]),
+        Inst::Convert { op: ConvertOp::NarrowSigned | ConvertOp::NarrowUnsigned, a } if kernel.ty(a).lane == Lane::I32 => {
+            Some(vec![(a, Use::Lanes(result))])
+        }
+        Inst::MulHigh { signed: true, a, b } | Inst::SaturatingRoundingDoublingHighMul { a, b, .. } if of_words => both(a, b),
+        Inst::Binary { op, a, b } if of_words && (lane_op(op).is_some() || shifts(op)) => both(a, b),
+        Inst::ShiftConstant { op, a, .. } if of_words && shifts(op) => Some(vec![(a, Use::Lanes(result))]),
+        _ => None,
+    }
+}
+
+/// Values that may be lanes in vector registers, and all uses of values.
+#[derive(Default)]
+struct Candidates {
+    found: EntitySet<Value>,
+    /// Loads among them.
+    loaded: EntitySet<Value>,
+    uses: FxHashMap<Value, Vec<Use>>,
+}
+
+impl Candidates {
+    fn note(&mut self, value: Value, of: Use) {
+        self.uses.entry(value).or_default().push(of);
+    }
+
+    /// Notes the result of a statement, if vector registers can hold its lanes, and the uses of its operands.
+    fn statement(&mut self, kernel: &Kernel, bytes: &EntitySet<Value>, Statement { results, inst }: &Statement) {
+        let mut others = inst.operands();
+        if let &[result] = &results[..]
+            && fits(kernel.ty(result))
+            && !bytes.contains(result)
+            && let Some(operands) = operands(kernel, inst, result)
+        {
+            self.found.insert(result);
+            if matches!(inst, Inst::Load { .. }) {
+                self.loaded.insert(result);
+            }
+            others.retain(|value| operands.iter().all(|(operand, _)| operand != value));
+            operands.into_iter().for_each(|(value, of)| self.note(value, of));
+        }
+        if let Inst::Store { buffer, value, active, mask: None, .. } = *inst
+            && active == kernel.ty(value).lanes
+            && element_in(kernel, buffer, kernel.ty(value).lane).is_some()
+        {
+            others.retain(|other| *other != value);
+            self.note(value, Use::Stored);
+        }
+        others.into_iter().for_each(|value| self.note(value, Use::Other));
+    }
+}
+
+/// Returns the values that are lanes in vector registers: instructions on lanes and stores of whole values are their only uses. `bytes` are values
+/// that vector registers hold as bytes.
+pub fn lanes(kernel: &Kernel, bytes: &EntitySet<Value>) -> EntitySet<Value> {
+    let mut candidates = Candidates::default();
+    for region in kernel.regions() {
+        region.yields.iter().for_each(|&value| candidates.note(value, Use::Other));
+        region.statements.iter().for_each(|statement| candidates.statement(kernel, bytes, statement));
+    }
+    let Candidates { found, loaded, uses } = candidates;
+    // Words copy bytes and halves in fewer instructions.
+    let is_copied = |value: Value| loaded.contains(value) && kernel.ty(value).lane != Lane::I32;
+    let stays = |found: &EntitySet<Value>, value: Value| {
+        let holds = |of: &Use| match *of {
+            Use::Lanes(result) => found.contains(result) && !is_copied(value),
+            // Narrowed lanes have undefined bits above them.
+            Use::Extended(result) => found.contains(result) && loaded.contains(value),
+            Use::Stored => !is_copied(value),
+            Use::Other => false,
+        };
+        uses.get(&value).is_some_and(|all| all.iter().all(holds))
+    };
+    settled(found, stays)
+}
+
+impl<S: Select<Held = Held>> Lowering<'_, S>
+where
+    Self: Words,
+{
+    /// Lowers an instruction whose result is lanes in vector registers.
+    pub(super) fn lane_value(&mut self, inst: &Inst, result: Value) -> Result<Held, CodegenError> {
+        let ty = self.ty(result);
+        let vectors = match *inst {
+            Inst::Load { buffer, index, offset, .. } => return self.load_lane_vectors(buffer, (index, offset), ty),
+            Inst::LoadSplat { buffer, index, offset } => {
+                let words = self.load(buffer, (index, offset), 1, (result, Type { lanes: 1, ..ty }))?;
+                self.vectors_of(ty, &repeated(&words, ty.lanes))?
+            }
+            Inst::Splat { a } => {
+                let words = self.get(a)?;
+                self.vectors_of(ty, &repeated(&words, ty.lanes))?
+            }
+            Inst::Join { a, b } if fits(self.ty(a)) && fits(self.ty(b)) => [self.lanes_of(a)?, self.lanes_of(b)?].concat(),
+            Inst::Join { a, b } => {
+                let words = self.join(a, b)?;
+                self.vectors_of(ty, &words)?
+            }
+            Inst::Convert { op: ConvertOp::SignExtend, a } => self.lanes_of(a)?,
+            Inst::Convert { op, a } => {
+                let (vectors, signed) = (self.lanes_of(a)?, op == ConvertOp::NarrowSigned);
+                self.of_each(&vectors, |s, vector| s.narrow_lanes(vector, 8 * ty.lane.bytes(), signed))?
+            }
+            Inst::MulHigh { a, b, .. } => self.of_both(LaneOp::HighProduct, a, b)?,
+            Inst::SaturatingRoundingDoublingHighMul { a, b, .. } => self.of_both(LaneOp::DoublingHighProduct, a, b)?,
+            Inst::ShiftConstant { op, a, count } => self.shifted_lanes(op, a, count.into())?,
+            Inst::Binary { op, a, b } if is_shift(op) => match self.number_of(b) {
+                Some(count) => self.shifted_lanes(op, a, count as u32)?,
+                None => self.shifted_by_lanes(op, a, b)?,
+            },
+            Inst::Binary { op, a, b } => match lane_op(op) {
+                Some(op) => self.of_both(op, a, b)?,
+                None => return self.bug("an operation that lanes do not have"),
+            },
+            _ => return self.bug("an instruction that lanes do not have"),
+        };
+        Ok(Held::Vectors(vectors))
+    }
+
+    fn of_each(
+        &mut self,
+        vectors: &[VReg],
+        mut f: impl FnMut(&mut Self, VReg) -> Result<VReg, CodegenError>,
+    ) -> Result<Vec<VReg>, CodegenError> {
+        vectors.iter().map(|&vector| f(self, vector)).collect()
+    }
+
+    fn of_both(&mut self, op: LaneOp, a: Value, b: Value) -> Result<Vec<VReg>, CodegenError> {
+        let commutes = matches!(op, LaneOp::Add | LaneOp::Mul);
+        let (a, b) = if commutes && self.number_of(a).is_some() { (b, a) } else { (a, b) };
+        if let Some(number) = self.number_of(b).filter(|_| commutes) {
+            let (vectors, word) = (self.lanes_of(a)?, self.word(number));
+            return self.of_each(&vectors, |s, vector| s.lanes_with_word(op, vector, word));
+        }
+        let (x, y) = (self.lanes_of(a)?, self.lanes_of(b)?);
+        x.into_iter().zip(y).map(|(x, y)| self.two_lanes(op, x, y)).collect()
+    }
+
+    fn shifted_lanes(&mut self, op: BinaryOp, a: Value, count: u32) -> Result<Vec<VReg>, CodegenError> {
+        let vectors = self.lanes_of(a)?;
+        if count == 0 {
+            return Ok(vectors);
+        }
+        self.of_each(&vectors, |s, vector| s.shift_lanes_by(vector, count, op == BinaryOp::ShiftRightSigned))
+    }
+
+    fn shifted_by_lanes(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Vec<VReg>, CodegenError> {
+        if op == BinaryOp::ShiftLeft {
+            return self.of_both(LaneOp::Shift, a, b);
+        }
+        let (vectors, counts) = (self.lanes_of(a)?, self.lanes_of(b)?);
+        let each = vectors.into_iter().zip(counts);
+        each.map(|(vector, count)| {
+            let left = self.negate_lanes(count)?;
+            self.two_lanes(LaneOp::Shift, vector, left)
+        })
+        .collect()
+    }
+
+    /// Returns the vector registers of a value. Lanes in other registers are copied.
+    fn lanes_of(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
+        match self.get(value)? {
+            Held::Vectors(vectors) => Ok(vectors),
+            held => self.vectors_of(self.ty(value), &held),
+        }
+    }
+
+    fn vectors_of(&mut self, ty: Type, held: &Held) -> Result<Vec<VReg>, CodegenError> {
+        let words = self.with_signs(ty.lane, held.clone());
+        words.as_chunks::<{ LANES as usize }>().0.iter().map(|words| self.vector_of_words(*words)).collect()
+    }
+
+    fn load_lane_vectors(&mut self, buffer: Buffer, at: (Value, i64), ty: Type) -> Result<Held, CodegenError> {
+        let key = (self.block, buffer, at, ty.lanes, ty, Holding::Vectors);
+        if let Some(known) = self.loads.get(&key) {
+            return Ok(known.clone());
+        }
+        let (first, element, step) = self.lane_places(buffer, at, ty)?;
+        let places = (0..i32::from(ty.lanes / LANES)).map(|i| first.plus(i * step));
+        let loaded = Held::Vectors(places.map(|place| self.load_vector(place, element)).collect::<Result<_, _>>()?);
+        self.loads.insert(key, loaded.clone());
+        Ok(loaded)
+    }
+
+    /// Stores lanes of vector registers.
+    pub(super) fn store_lane_vectors(&mut self, buffer: Buffer, at: (Value, i64), ty: Type, vectors: &[VReg]) -> Result<(), CodegenError> {
+        let (first, element, step) = self.lane_places(buffer, at, ty)?;
+        (0..).zip(vectors).try_for_each(|(i, &vector)| self.store_vector(first.plus(i * step), element, vector))
+    }
+
+    /// Returns the first address of lanes, their element, and the bytes from a register's lanes to those of the next one.
+    fn lane_places(&mut self, buffer: Buffer, at: (Value, i64), ty: Type) -> Result<(Address, Element, i32), CodegenError> {
+        let step = u32::from(LANES) * ty.lane.bytes();
+        let last = u32::from(ty.lanes / LANES - 1) * step;
+        let address = self.address(buffer, at, Access::Memory { unit: VECTOR, bytes: last + VECTOR })?;
+        let element = match element_in(self.kernel, buffer, ty.lane) {
+            Some(Element::Byte) if self.is_aligned(buffer, at) => Element::Word,
+            Some(element) => element,
+            None => return self.bug("lanes that no instruction loads"),
+        };
+        Ok((address, element, step as i32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::own::words::vectors;
+    use crate::kernel::text::parse_kernel;
+
+    /// Returns the numbers of the statements of a kernel's body whose results are lanes in vector registers.
+    fn found(body: &str) -> Vec<usize> {
+        let parameters = "x: input i32[64] align 4, w: input i16[64] align 2, b: input i8[64] align 1, y: output i8[64] align 1";
+        let kernel = parse_kernel(&format!("kernel @k({parameters}) {{ {body} }}")).expect("a kernel");
+        let lanes = lanes(&kernel, &vectors(&kernel));
+        let is_found = |statement: &Statement| statement.results.first().is_some_and(|&result| lanes.contains(result));
+        (0..).zip(kernel.statements()).filter(|(_, statement)| is_found(statement)).map(|(number, _)| number).collect()
+    }
+
+    #[test]
+    fn sums_are_requantized_in_vectors() {
+        let body = "%1: i32x4 = load x[0]
+          %2: i16x4 = load w[0]
+          %3: i32x4 = sign_extend %2
+          %4: i32x4 = mul_high_signed %1, %3
+          %5: i32x4 = shift_right_signed %4, 5
+          %6: i8x4 = narrow_signed %5
+          store y[0], %6";
+        assert_eq!(found(body).len(), 6);
+    }
+
+    #[test]
+    fn lanes_with_other_uses_are_words() {
+        let body = "%1: i32x4 = load x[0]
+          %2: i32 = extract %1, 0
+          %3: i32x4 = load x[4]
+          %4: i32x4 = add %1, %3
+          %5: i8x4 = narrow_signed %4
+          store y[0], %5 active 3
+          %6: i8x4 = load b[0]
+          store y[8], %6";
+        // A part of the last sum is stored, and bytes are only copied.
+        assert_eq!(found(body), [0; 0]);
+    }
+}

@@ -1,0 +1,145 @@
+//! What an instruction set does with vector registers of 128 bits.
+
+use crate::codegen::CodegenError;
+use crate::codegen::own::Address;
+use crate::kernel::Value;
+use regalloc2::VReg;
+
+/// Bytes of a vector register.
+pub const VECTOR: u32 = 16;
+
+/// Operation on the lanes of two vector registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LaneOp {
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// The low half of a product.
+    Mul,
+    /// The high half of a signed product.
+    HighProduct,
+    /// The high half of a signed product, doubled and rounded. It saturates.
+    DoublingHighProduct,
+    /// Signed minimum.
+    Min,
+    /// Signed maximum.
+    Max,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Shift to the left; for a negative count, to the right, the sign repeated.
+    Shift,
+}
+
+/// Element of a vector in memory, which determines the alignment and the reach of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Element {
+    /// Bytes, at any address.
+    Byte,
+    /// Words, at a multiple of four bytes.
+    Word,
+    /// Four bytes, each the low byte of a lane of 32 bits. Loads extend signs.
+    ByteOfLane,
+    /// Four halves at a multiple of two bytes, each the low half of a lane of 32 bits. Loads extend signs.
+    HalfOfLane,
+}
+
+impl Element {
+    /// Returns the element of sixteen bytes that are known, or not known, to be at a multiple of four.
+    pub(super) fn of_bytes(aligned: bool) -> Self {
+        if aligned { Self::Word } else { Self::Byte }
+    }
+
+    /// Returns the bytes in memory.
+    pub fn bytes(self) -> i32 {
+        match self {
+            Self::Byte | Self::ByteOfLane => 1,
+            Self::HalfOfLane => 2,
+            Self::Word => 4,
+        }
+    }
+}
+
+/// Operations on vector registers. Machines without them have no such values.
+pub trait VectorOps {
+    /// Tests whether only products of vectors and stores use the bytes that a load gives.
+    fn loads_vectors(&self, _loaded: Value) -> bool {
+        false
+    }
+    /// Tests whether vector registers hold the lanes of a value.
+    fn holds_lanes(&self, _value: Value) -> bool {
+        false
+    }
+    /// Loads a vector register.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn load_vector(&mut self, _address: Address, _element: Element) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
+    /// Stores a vector register.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn store_vector(&mut self, _address: Address, _element: Element, _vector: VReg) -> Result<(), CodegenError> {
+        Err(none())
+    }
+    /// Returns sum + the products of the signed bytes of two vector registers.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn add_sixteen_products(&mut self, _sum: VReg, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
+    /// Returns four words as lanes.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn vector_of_words(&mut self, _words: [VReg; 4]) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
+    /// Returns an operation on the lanes of two vector registers.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn two_lanes(&mut self, _op: LaneOp, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
+    /// Returns sums or products of lanes and a word.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers, or for other operations.
+    fn lanes_with_word(&mut self, _op: LaneOp, _a: VReg, _word: VReg) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
+    /// Returns lanes that are shifted by a count from 1 to 31: to the right, the sign repeated, or to the left.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn shift_lanes_by(&mut self, _a: VReg, _count: u32, _right: bool) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
+    /// Returns lanes with the opposite sign.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn negate_lanes(&mut self, _a: VReg) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
+    /// Returns the nearest numbers of 8 or 16 bits, signed or unsigned, of signed lanes. Bits above them are undefined.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn narrow_lanes(&mut self, _a: VReg, _bits: u32, _signed: bool) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
+}
+
+/// Returns the error of an operation on vector registers where there are none.
+fn none() -> CodegenError {
+    CodegenError::Unsupported("a vector register on this CPU level".into())
+}

@@ -1,0 +1,109 @@
+//! Vector registers: loads, stores and operations on lanes (Armv8.1-M, MVE).
+
+use super::inst::{Arg, Op, Own};
+use super::lowering::Lowering;
+use super::registers::VECTORS;
+use super::rows::{self, Row};
+use super::vectors::Vector;
+use crate::codegen::CodegenError;
+use crate::codegen::own::Address;
+use crate::codegen::own::words::{Element, LaneOp, VectorOps};
+use crate::kernel::Value;
+use regalloc2::VReg;
+
+/// Returns the row of an operation.
+fn row_of(op: LaneOp) -> &'static Row {
+    match op {
+        LaneOp::Add => &rows::VADD_LANES,
+        LaneOp::Sub => &rows::VSUB_LANES,
+        LaneOp::Mul => &rows::VMUL_LANES,
+        LaneOp::HighProduct => &rows::VMULH,
+        LaneOp::DoublingHighProduct => &rows::VQRDMULH,
+        LaneOp::Min => &rows::VMIN,
+        LaneOp::Max => &rows::VMAX,
+        LaneOp::And => &rows::VAND,
+        LaneOp::Or => &rows::VORR,
+        LaneOp::Xor => &rows::VEOR,
+        LaneOp::Shift => &rows::VSHL,
+    }
+}
+
+impl VectorOps for Lowering<'_> {
+    fn loads_vectors(&self, loaded: Value) -> bool {
+        self.set.vectors.contains(loaded)
+    }
+
+    fn holds_lanes(&self, value: Value) -> bool {
+        self.set.lanes.contains(value)
+    }
+
+    fn load_vector(&mut self, address: Address, element: Element) -> Result<VReg, CodegenError> {
+        let result = self.register(VECTORS);
+        let own = Own::Vector(Vector { element, store: false });
+        self.emit(Op::Own(own), vec![Arg::Def(result), Arg::Memory(address)]);
+        Ok(result)
+    }
+
+    fn store_vector(&mut self, address: Address, element: Element, vector: VReg) -> Result<(), CodegenError> {
+        let own = Own::Vector(Vector { element, store: true });
+        self.emit(Op::Own(own), vec![Arg::Memory(address), Arg::Use(vector)]);
+        Ok(())
+    }
+
+    fn add_sixteen_products(&mut self, sum: VReg, a: VReg, b: VReg) -> Result<VReg, CodegenError> {
+        Ok(self.row(&rows::VMLADAVA, &[Arg::Tied(sum), Arg::Use(a), Arg::Use(b)]))
+    }
+
+    fn vector_of_words(&mut self, words: [VReg; 4]) -> Result<VReg, CodegenError> {
+        let key = (self.block, words);
+        if let Some(&known) = self.set.joined.get(&key) {
+            return Ok(known);
+        }
+        let [a, b, c, d] = words;
+        let vector = if words == [a; 4] {
+            self.vector_row(&rows::VDUP, &[Arg::Use(a)])
+        } else {
+            let even = self.vector_row(&rows::VMOV_EVEN, &[Arg::Use(a), Arg::Use(c)]);
+            self.vector_row(&rows::VMOV_ODD, &[Arg::Tied(even), Arg::Use(b), Arg::Use(d)])
+        };
+        self.set.joined.insert(key, vector);
+        Ok(vector)
+    }
+
+    fn two_lanes(&mut self, op: LaneOp, a: VReg, b: VReg) -> Result<VReg, CodegenError> {
+        Ok(self.vector_row(row_of(op), &[Arg::Use(a), Arg::Use(b)]))
+    }
+
+    fn lanes_with_word(&mut self, op: LaneOp, a: VReg, word: VReg) -> Result<VReg, CodegenError> {
+        let row = match op {
+            LaneOp::Add => &rows::VADD_WORD,
+            LaneOp::Mul => &rows::VMUL_WORD,
+            _ => return self.unsupported(format_args!("{op:?} of lanes and a word on this CPU level")),
+        };
+        Ok(self.vector_row(row, &[Arg::Use(a), Arg::Use(word)]))
+    }
+
+    fn shift_lanes_by(&mut self, a: VReg, count: u32, right: bool) -> Result<VReg, CodegenError> {
+        let row = if right { &rows::VSHR_NUMBER } else { &rows::VSHL_NUMBER };
+        Ok(self.vector_row(row, &[Arg::Use(a), Arg::Number(count as i32)]))
+    }
+
+    fn negate_lanes(&mut self, a: VReg) -> Result<VReg, CodegenError> {
+        let key = (self.block, a);
+        if let Some(&known) = self.set.negated.get(&key) {
+            return Ok(known);
+        }
+        let negated = self.vector_row(&rows::VNEG_LANES, &[Arg::Use(a)]);
+        self.set.negated.insert(key, negated);
+        Ok(negated)
+    }
+
+    fn narrow_lanes(&mut self, a: VReg, bits: u32, signed: bool) -> Result<VReg, CodegenError> {
+        let [first, second] = if signed { [&rows::VQMOVN, &rows::VQMOVN_HALVES] } else { [&rows::VQMOVUN, &rows::VQMOVN_UNSIGNED_HALVES] };
+        let halves = self.vector_row(first, &[Arg::Tied(a), Arg::Use(a)]);
+        if bits == 16 {
+            return Ok(halves);
+        }
+        Ok(self.vector_row(second, &[Arg::Tied(halves), Arg::Use(halves)]))
+    }
+}
