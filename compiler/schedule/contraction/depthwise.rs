@@ -1,6 +1,6 @@
 //! Depthwise convolution: every output channel reads one input channel. Vectors run along the channels. All taps of a window are unrolled, for
 //! a few pixels at a time, which share the loads of weights. Integers take two taps at a time: their 16-bit elements are interleaved and
-//! multiplied in pairs.
+//! multiplied in pairs. Machines whose vectors load bytes as lanes of 32 bits multiply these one by one.
 
 use super::depthwise_columns::Columns;
 use crate::ir::ElementType;
@@ -42,6 +42,12 @@ const LEAST_SIDE_BY_SIDE: u64 = 4;
 const FLOAT_PIXELS: u64 = 4;
 const INTEGER_PIXELS: u64 = 2;
 
+/// Channels whose sums are lanes of a vector register, if products of bytes are not added in the same instruction.
+const LANES: u64 = 4;
+
+/// Maximum bytes between neighbouring pixels that one pointer serves. Beyond, planes take fewer instructions.
+pub const REACH: u64 = 127;
+
 /// Minimum number of multiply-accumulates for which parts are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
 
@@ -63,19 +69,32 @@ pub struct DepthwiseSchedule<'a> {
     pub(super) cuts: Cuts,
 }
 
+/// Tests whether the machines of a contraction multiply bytes of four channels as lanes of 32 bits. Other machines of words have schedules of their own.
+pub fn takes_lanes(cx: &Context<'_>, work: &Contraction) -> bool {
+    let is_of_bytes = work.element.bits() == 8 && work.accumulator == ElementType::I32;
+    let weights_fit = work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open) && !work.open;
+    let is_image = work.sizes.is_none() && work.channel_planes.is_none() && work.outputs == work.channels;
+    let have_vectors = cx.levels.iter().chain([&cx.machine]).all(|machine| machine.byte_sixteens);
+    have_vectors && is_of_bytes && weights_fit && is_image && work.outputs.is_multiple_of(LANES)
+}
+
 impl<'a> DepthwiseSchedule<'a> {
     /// Makes the schedule of a contraction whose groups have one input channel.
     ///
     /// # Errors
     /// [`Unsupported`] if the epilogue has no lowering, or a window reaches too far.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
-        let form = if work.weights.are_floats() { Form::Float } else { Form::Signed16 };
+        let form = match takes_lanes(&cx, &work) {
+            true => Form::Sixteens,
+            false if work.weights.are_floats() => Form::Float,
+            false => Form::Signed16,
+        };
         let repeat = work.outputs / work.channels;
         let staged = form != Form::Float || work.reads_halves() || work.is_padded() || repeat != 1;
         let shorter = if staged && cx.shares_scratch() { work.cut_row(cx.in_short_sections, 1) } else { None };
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
-        let step = if form == Form::Float { 1 } else { 2 };
-        let lanes = u64::from(cx.machine.lanes(2));
+        let step = if form == Form::Signed16 { 2 } else { 1 };
+        let lanes = if form == Form::Sixteens { LANES } else { cx.machine.lanes(2).into() };
         let mut staging = staged.then(|| Staging::new(cx.machine, &work, form, repeat)).transpose()?;
         if let Some(staging) = &mut staging {
             staging.slack = lanes.max(staging.slack);
@@ -90,7 +109,7 @@ impl<'a> DepthwiseSchedule<'a> {
             // Some instructions interleave within less than a vector. If blocks of channels are whole vectors, elements are reordered once,
             // when they are staged, instead of in every window that reads them.
             let is_whole = work.outputs.is_multiple_of(lanes) || work.sizes.is_none() && work.sections.is_none();
-            let in_vectors = form != Form::Float && repeat == 1 && work.outputs >= lanes && is_whole;
+            let in_vectors = form == Form::Signed16 && repeat == 1 && work.outputs >= lanes && is_whole;
             let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
             staging.spread = (in_vectors && crosses).then_some(lanes as u16);
         }
@@ -196,9 +215,10 @@ impl Schedule for DepthwiseSchedule<'_> {
         let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let mut element_wise = self.element_wise.clone();
-        let initial = (work.bias.is_some() || !element_wise.offsets().is_empty()).then(|| {
-            let channels = self.panels.extents.strips.total();
-            let sums = work.initial_sums(0, element_wise.offsets(), &[], (0..channels).map(|c| (c < work.outputs).then_some(c)));
+        let initial = (work.bias.is_some() || !element_wise.offsets().is_empty() || self.form.has_excess()).then(|| {
+            let channels = (0..self.panels.extents.strips.total()).map(|c| (c < work.outputs).then_some(c));
+            let taps = if self.form.has_excess() { &self.panels.extents.taps[..] } else { &[] };
+            let sums = work.initial_sums(work.border(self.form), element_wise.offsets(), taps, channels);
             arguments.data(&mut b, "initial", sums.into(), Lane::I32, 64)
         });
         let pixels = match &self.staging {
@@ -230,7 +250,8 @@ impl Schedule for DepthwiseSchedule<'_> {
             (Some(_), None) => ", staged rows",
             (Some(_), Some(_)) => ", staged sections",
         };
-        let description = format!("depthwise, products of {}, {} channels at a time{staged}", self.form, self.cuts);
+        let products = if self.form == Form::Sixteens { "bytes as words".into() } else { self.form.to_string() };
+        let description = format!("depthwise, products of {products}, {} channels at a time{staged}", self.cuts);
         Ok(vec![Lowered {
             kernel: b.finish(),
             arguments: arguments.finish(),
@@ -433,10 +454,16 @@ impl Lowering<'_> {
         };
         for (number, taps) in self.schedule.taps().chunks(step.into()).enumerate() {
             let w = self.weights_of(b, at, number as u64 * panels.extents.step);
+            let w = if form == Form::Sixteens { b.convert(ConvertOp::SignExtend, w, Lane::I32) } else { w };
             for (pixel, sum) in sums.iter_mut().enumerate() {
                 let x = tap(b, taps[0], pixel as u64);
                 *sum = match form {
                     Form::Float => self.add_product(b, w, x, *sum),
+                    Form::Sixteens => {
+                        let x = b.convert(ConvertOp::SignExtend, x, Lane::I32);
+                        let product = b.mul(x, w);
+                        b.add(*sum, product)
+                    }
                     _ => {
                         let second = if taps.len() == 2 { tap(b, taps[1], pixel as u64) } else { x };
                         let x = b.shuffle(x, second, interleaved.clone());
