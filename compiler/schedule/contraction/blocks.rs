@@ -17,7 +17,7 @@ use crate::schedule::contraction::geometry::contraction::fuses;
 use crate::schedule::contraction::operands::block_panels::{Encoding, Panels, Scale};
 use crate::schedule::contraction::operands::cuts::{Cut, Cuts};
 use crate::schedule::contraction::operands::strips::{COMMON, NARROWEST, Strips};
-use crate::schedule::contraction::tiles::hoisted::hoisted;
+use crate::schedule::contraction::tiles::loops::hoisted::hoisted;
 use crate::schedule::contraction::tiles::table::Tile;
 use crate::schedule::contraction::tiles::tile::join;
 use crate::schedule::elementwise::epilogue::epilogue_of;

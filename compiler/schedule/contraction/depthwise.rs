@@ -19,7 +19,7 @@ use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::operands::strips::Strips;
 use crate::schedule::contraction::rows::staged_rows;
 use crate::schedule::contraction::rows::staging::{Ring, Staging};
-use crate::schedule::contraction::tiles::hoisted::hoisted;
+use crate::schedule::contraction::tiles::loops::hoisted::hoisted;
 use crate::schedule::contraction::tiles::table::words;
 use crate::schedule::contraction::tiles::tile::join;
 use crate::schedule::elementwise::lanes::repeat;

@@ -20,7 +20,7 @@ use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::operands::strips::Strips;
 use crate::schedule::contraction::rows::fours::Fours;
 use crate::schedule::contraction::rows::row_pairs::RowPairs;
-use crate::schedule::contraction::tiles::hoisted::hoisted_for;
+use crate::schedule::contraction::tiles::loops::hoisted::hoisted_for;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};

@@ -17,7 +17,7 @@ use crate::schedule::contraction::operands::packing;
 use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::operands::sparse::Places;
 use crate::schedule::contraction::operands::strips::{COMMON, Strips};
-use crate::schedule::contraction::tiles::hoisted::hoisted_for;
+use crate::schedule::contraction::tiles::loops::hoisted::hoisted_for;
 use crate::schedule::contraction::tiles::tile::join;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};

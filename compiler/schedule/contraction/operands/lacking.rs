@@ -6,8 +6,8 @@ use crate::kernel::{Buffer, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 use crate::schedule::contraction::direct::Part;
 use crate::schedule::contraction::rows::staging::held;
-use crate::schedule::contraction::tiles::lowering::Lowering;
-use crate::schedule::contraction::tiles::places::{OutputRow, Segments};
+use crate::schedule::contraction::tiles::loops::lowering::Lowering;
+use crate::schedule::contraction::tiles::loops::places::{OutputRow, Segments};
 
 /// Maximum number of vectors in a segment that are unrolled.
 const UNROLLED: u64 = 4;

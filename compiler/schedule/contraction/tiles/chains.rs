@@ -1,6 +1,6 @@
 //! Several sums for each output, where a tile has so few sums that each product would wait for the one before it. They are added at the end.
 
-use super::lowering::Lowering;
+use super::loops::lowering::Lowering;
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::contraction::direct::Part;
 use crate::schedule::contraction::operands::form::Form;

@@ -1,7 +1,7 @@
 //! Products of signed bytes that are added in 16 bits before 32-bit sums take them ([`Form::In16Bits`]). 16 bits hold two products if no weight
 //! is the smallest byte.
 
-use super::lowering::Lowering;
+use super::loops::lowering::Lowering;
 use super::tile::SegmentPlace;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;

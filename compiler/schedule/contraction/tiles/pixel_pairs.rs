@@ -7,8 +7,8 @@
 //!
 //! Weights are stored plus 128. The correction of a pixel is 128 times the sum of its column, once for all output channels.
 
-use super::lowering::Lowering;
-use super::places::{Built, OutputRow, Segments, TilePlace, TileStart};
+use super::loops::lowering::Lowering;
+use super::loops::places::{Built, OutputRow, Segments, TilePlace, TileStart};
 use super::table::PAIR_PIXELS;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};

@@ -1,6 +1,6 @@
 //! A round of the innermost loop of a contraction whose products are [in squares](super::squares).
 
-use super::lowering::Lowering;
+use super::loops::lowering::Lowering;
 use super::squares::{EIGHT, Round};
 use super::tile::SegmentPlace;
 use crate::kernel::{DotOp, KernelBuilder, Value};

@@ -1,9 +1,9 @@
 //! The register tile of a direct convolution: pixels × vectors of output channels, summed over the segments of a window.
 
 use super::chains;
-use super::lowering::Lowering;
+use super::loops::lowering::Lowering;
+use super::loops::places::{Segments, TilePlace};
 use super::pairs;
-use super::places::{Segments, TilePlace};
 use super::squares;
 use super::table::{names_elements, words};
 use crate::ir::ElementType;

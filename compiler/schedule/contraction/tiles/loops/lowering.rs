@@ -42,29 +42,29 @@ impl Schedule for DirectSchedule<'_> {
 pub(in crate::schedule::contraction) struct Lowering<'a> {
     pub schedule: &'a DirectSchedule<'a>,
     /// The dimension that is divided, with the first and the end of the range, if these are parameters.
-    pub(super) range: Option<(Ranges, Value, Value)>,
-    pub(super) numbers: Numbers,
-    pub(super) arguments: Arguments,
+    pub(in crate::schedule::contraction) range: Option<(Ranges, Value, Value)>,
+    pub(in crate::schedule::contraction) numbers: Numbers,
+    pub(in crate::schedule::contraction) arguments: Arguments,
     /// Ring or input from which the pixels are read.
     pub pixels: Ring,
     pub input: Buffer,
     /// Copied windows.
     pub windows: Option<Buffer>,
     /// Stored right operand, and the panels that products read: the stored ones, or one that the kernel fills.
-    pub(super) stored: Stored,
+    pub(in crate::schedule::contraction) stored: Stored,
     pub weights: Buffer,
     pub initial: Option<Buffer>,
     /// Corrections of the pixels' sums.
     pub(in crate::schedule::contraction) lacking: Option<Lacking>,
     /// Words of a tile's pixels, for [`Form::PixelPairs`].
-    pub(super) columns: Option<Buffer>,
+    pub(in crate::schedule::contraction) columns: Option<Buffer>,
     /// Starts of a window's segments, if the segments are not unrolled.
-    pub(super) starts: Option<Buffer>,
+    pub(in crate::schedule::contraction) starts: Option<Buffer>,
     pub element_wise: ElementWise<'a>,
     /// Panels of a group.
-    pub(super) cuts: Cuts,
+    pub(in crate::schedule::contraction) cuts: Cuts,
     /// Values loaded before the loops, for each number of lanes in a panel.
-    pub(super) hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
+    pub(in crate::schedule::contraction) hoisted: Vec<(u64, Vec<Option<Hoisted>>)>,
 }
 
 /// Lowers a schedule.
@@ -168,7 +168,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    pub(super) fn image(&self) -> Image<'_> {
+    pub(in crate::schedule::contraction) fn image(&self) -> Image<'_> {
         Image { work: &self.schedule.work, numbers: &self.numbers }
     }
 

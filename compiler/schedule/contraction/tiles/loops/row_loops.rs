@@ -12,7 +12,7 @@ use crate::schedule::quantity::Number;
 impl Lowering<'_> {
     /// Returns the number of rows to stage before all panels, if all windows are in one row of windows, or else 0. These rows are then staged
     /// once instead of for each panel.
-    pub(super) fn rows_of_all(&self) -> u64 {
+    pub(in crate::schedule::contraction) fn rows_of_all(&self) -> u64 {
         let work = &self.schedule.work;
         let is_one = work.batch == 1
             && matches!(self.window_planes(), Number::Known(1))
@@ -23,7 +23,7 @@ impl Lowering<'_> {
     }
 
     /// Repeats a body for every row of windows, and stages what it reads. The first `staged` rows are staged already.
-    pub(super) fn rows(
+    pub(in crate::schedule::contraction) fn rows(
         &self,
         b: &mut KernelBuilder,
         bases: Bases,
@@ -67,7 +67,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the number of an image among those of all matrix products.
-    pub(super) fn image_number(&self, b: &mut KernelBuilder, bases: Bases, image: Value) -> Value {
+    pub(in crate::schedule::contraction) fn image_number(&self, b: &mut KernelBuilder, bases: Bases, image: Value) -> Value {
         let number = b.scale_index(bases.number, self.schedule.work.batch as i64, 0);
         b.add(number, image)
     }
@@ -88,7 +88,7 @@ impl Lowering<'_> {
     }
 
     /// Runs `body` for the output row of a phase at a row of windows, if it has one.
-    pub(super) fn output_row(
+    pub(in crate::schedule::contraction) fn output_row(
         &self,
         b: &mut KernelBuilder,
         part: &Part,

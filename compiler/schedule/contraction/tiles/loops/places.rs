@@ -8,11 +8,11 @@ use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
 /// Result of writing a part of the kernel.
-pub(super) type Built = Result<(), Unsupported>;
+pub(in crate::schedule::contraction) type Built = Result<(), Unsupported>;
 
 /// Place of a matrix product: first elements of the left and right operand, and the first output pixel.
 #[derive(Clone, Copy)]
-pub(super) struct Bases {
+pub(in crate::schedule::contraction) struct Bases {
     pub left: Value,
     pub right: Value,
     pub pixel: Value,
@@ -29,7 +29,7 @@ pub(in crate::schedule::contraction) enum Segments {
 }
 
 /// A row of windows.
-pub(super) struct WindowRow {
+pub(in crate::schedule::contraction) struct WindowRow {
     pub place: RowPlace,
     /// Number of the matrix product.
     pub product: Value,
@@ -41,16 +41,16 @@ pub(super) struct WindowRow {
 pub(in crate::schedule::contraction) struct OutputRow {
     pub segments: Segments,
     /// Number of the matrix product.
-    pub(super) product: Value,
+    pub(in crate::schedule::contraction) product: Value,
     /// First pixel in the output.
-    pub(super) pixel: Value,
+    pub(in crate::schedule::contraction) pixel: Value,
     /// Number of pixels.
     pub width: Number,
 }
 
 /// Start of a tile in a row.
 #[derive(Clone, Copy)]
-pub(super) struct TileStart {
+pub(in crate::schedule::contraction) struct TileStart {
     /// Number of its first output pixel.
     pub x: Value,
     /// Element of the row of the input at which the window of that pixel starts.
@@ -59,14 +59,14 @@ pub(super) struct TileStart {
 
 /// A panel of a group.
 #[derive(Clone, Copy)]
-pub(super) struct PanelPlace {
+pub(in crate::schedule::contraction) struct PanelPlace {
     pub group: Value,
     pub cut: Cut,
 }
 
 /// First output channel of a panel, its first element in the packed weights, and its first lane in the initial sums.
 #[derive(Clone, Copy)]
-pub(super) struct PanelOperands {
+pub(in crate::schedule::contraction) struct PanelOperands {
     pub channel: Value,
     pub weights: Value,
     pub initial: Value,

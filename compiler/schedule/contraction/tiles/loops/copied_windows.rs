@@ -9,7 +9,13 @@ use crate::schedule::quantity::Number;
 
 impl Lowering<'_> {
     /// Copies the windows of an output row. Returns their only segment, or the segments if products read these in place.
-    pub(super) fn copied(&self, b: &mut KernelBuilder, segments: Segments, columns: &Phase, pixels: Number) -> Segments {
+    pub(in crate::schedule::contraction) fn copied(
+        &self,
+        b: &mut KernelBuilder,
+        segments: Segments,
+        columns: &Phase,
+        pixels: Number,
+    ) -> Segments {
         let schedule = self.schedule;
         let (Some(windows), Some(to)) = (schedule.windows, self.windows) else { return segments };
         let (lead, step) = (columns.lead * schedule.work.channels, schedule.work.strides[1] * schedule.work.channels);

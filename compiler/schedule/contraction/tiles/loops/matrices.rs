@@ -12,7 +12,7 @@ use crate::schedule::loops;
 
 impl Lowering<'_> {
     /// Writes all matrix products: one loop for each broadcast dimension.
-    pub(super) fn matrices(&self, b: &mut KernelBuilder) -> Built {
+    pub(in crate::schedule::contraction) fn matrices(&self, b: &mut KernelBuilder) -> Built {
         let zero = b.index(0);
         let bases = Bases { left: zero, right: zero, pixel: zero, number: zero };
         if self.schedule.cx.shares_scratch() {
@@ -74,7 +74,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the start of a panel in the buffer of all filled ones, for a matrix product.
-    pub(super) fn filled_at(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace, number: Value) -> Value {
+    pub(in crate::schedule::contraction) fn filled_at(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace, number: Value) -> Value {
         let (lane, _) = self.panel_start(b, part, at);
         let product = b.scale_index(number, self.schedule.filled_elements() as i64, part.filled as i64);
         let panel = b.scale_index(lane, part.panels.lane_elements() as i64, 0);

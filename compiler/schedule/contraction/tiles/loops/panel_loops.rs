@@ -9,7 +9,11 @@ use crate::schedule::loops;
 
 impl Lowering<'_> {
     /// Repeats a body for every panel of every group, or for the panels of the range.
-    pub(super) fn all_panels(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, PanelPlace) -> Built) -> Built {
+    pub(in crate::schedule::contraction) fn all_panels(
+        &self,
+        b: &mut KernelBuilder,
+        mut body: impl FnMut(&mut KernelBuilder, PanelPlace) -> Built,
+    ) -> Built {
         b.rounds(self.schedule.has_panels_apart(), |b| {
             if let Some((Ranges::Panels(_), first, end)) = self.range {
                 let group = b.index(0);
@@ -22,21 +26,21 @@ impl Lowering<'_> {
     }
 
     /// Returns the first output channel of a panel.
-    pub(super) fn first_channel(&self, b: &mut KernelBuilder, at: PanelPlace) -> Value {
+    pub(in crate::schedule::contraction) fn first_channel(&self, b: &mut KernelBuilder, at: PanelPlace) -> Value {
         let first = b.scale_index(at.group, self.schedule.outputs_per_group() as i64, 0);
         b.add(first, at.cut.first)
     }
 
     /// Returns the first lane of a panel's strips among those of a phase. The second value is the panel's start in the buffer, relative to its
     /// strips.
-    pub(super) fn panel_start(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace) -> (Value, Value) {
+    pub(in crate::schedule::contraction) fn panel_start(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace) -> (Value, Value) {
         let group = b.scale_index(at.group, part.panels.extents.strips.total() as i64, 0);
         let (strip, element) = part.panels.start(b, at.cut);
         (b.add(group, strip), element)
     }
 
     /// Computes one panel of a group, for all pixels of a row.
-    pub(super) fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> Built {
+    pub(in crate::schedule::contraction) fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> Built {
         let schedule = self.schedule;
         let work = &schedule.work;
         let own = self.panel_operands(b, part, row, at);
@@ -82,7 +86,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the place of the tile at a pixel of a row, alone in its panel.
-    pub(super) fn tile_place<'p>(
+    pub(in crate::schedule::contraction) fn tile_place<'p>(
         &self,
         b: &mut KernelBuilder,
         (part, row): (&'p Part, &'p OutputRow),
