@@ -165,10 +165,44 @@ pub(crate) fn compile_with(
     let (codes, known) = parallel::both(|| compile_kernels(levels, back_ends), beside);
     functions.iter_mut().zip(codes?.into_iter().flatten()).for_each(|(kernel, code)| kernel.code = code);
     guarded("the functions that kernels call", || add_support(&mut functions, &**back_end))?;
-    let driver = Driver::new(&context, &**back_end, (&mut functions, &mut data));
-    let deepest = Driver { known: &known, ..driver }.entries(below)?;
+    let Whole { functions, data, stack_bytes } = with_driver(&context, &**back_end, (functions, data), &known, below)?;
     let levels = levels.iter().map(|level| level.machine.level).collect();
-    Ok(CompiledModel { functions, levels, stack_bytes: deepest, interface, constants, data, imports, external, module_bytes })
+    Ok(CompiledModel { functions, levels, stack_bytes, interface, constants, data, imports, external, module_bytes })
+}
+
+/// Stack in bytes that rows of calls may need. Programs of microcontrollers have few kilobytes of memory.
+const MOST_STACK: u64 = 512;
+
+/// All functions and data of an object.
+struct Whole {
+    functions: Vec<CompiledFunction>,
+    data: Vec<Section>,
+    /// Stack of the deepest entry.
+    stack_bytes: u64,
+}
+
+/// Adds the driver's functions and data to those of kernels. Rows of calls take more stack than calls in code, so an object has none if only code keeps
+/// within [`MOST_STACK`].
+fn with_driver(
+    context: &Context<'_>,
+    back_end: &dyn BackEnd,
+    (functions, data): (Vec<CompiledFunction>, Vec<Section>),
+    known: &[CompiledFunction],
+    below: Below,
+) -> Result<Whole, Diagnostics> {
+    let written = |takes_rows: bool| {
+        let (mut functions, mut data) = (functions.clone(), data.clone());
+        let mut driver = Driver { known, takes_rows, ..Driver::new(context, back_end, (&mut functions, &mut data)) };
+        let stack_bytes = driver.entries(below)?;
+        let has_rows = driver.rows.is_some();
+        Ok::<_, Diagnostics>((Whole { functions, data, stack_bytes }, has_rows))
+    };
+    let (whole, has_rows) = written(true)?;
+    if has_rows && whole.stack_bytes > MOST_STACK {
+        let (in_code, _) = written(false)?;
+        return Ok(if in_code.stack_bytes <= MOST_STACK { in_code } else { whole });
+    }
+    Ok(whole)
 }
 
 /// Adds the support functions that kernels call, each once. The stack of a kernel then includes the deepest of its callees.
@@ -232,6 +266,8 @@ struct Driver<'a> {
     data: &'a mut Vec<Section>,
     /// Functions of the first compilation. Equal functions are not compiled again.
     known: &'a [CompiledFunction],
+    /// `true` if calls may be rows.
+    takes_rows: bool,
     /// Rows of calls, if the object has them.
     rows: Option<Rows>,
 }
@@ -243,7 +279,7 @@ impl<'a> Driver<'a> {
         back_end: &'a dyn BackEnd,
         (functions, data): (&'a mut Vec<CompiledFunction>, &'a mut Vec<Section>),
     ) -> Self {
-        Self { context, back_end, functions, data, known: &[], rows: None }
+        Self { context, back_end, functions, data, known: &[], takes_rows: true, rows: None }
     }
 
     /// Adds the entries; returns the stack that the deepest of them needs. `below` is the stack of their callees outside the driver.
@@ -279,7 +315,8 @@ impl<'a> Driver<'a> {
 
     /// Adds the function that walks rows of calls, if the back end has tables of functions and enough calls can be rows.
     fn add_rows(&mut self) -> Result<(), Diagnostics> {
-        let Some((distance, arguments)) = self.back_end.distance().zip(driver::longest(self.context)) else { return Ok(()) };
+        let distance = self.back_end.distance().filter(|_| self.takes_rows);
+        let Some((distance, arguments)) = distance.zip(driver::longest(self.context)) else { return Ok(()) };
         let rows = Rows { function: self.functions.len() as u32, arguments, distance };
         let body = self.compile(ROWS, || driver::walk_rows(self.context, rows))?;
         self.functions.push(body.into_function(ROWS.into(), false, None));
