@@ -55,7 +55,7 @@ pub fn flash(footprint: &Footprint, levels: &str) -> String {
         text.push_str(&format!(" ({})", parts.join(", ")));
     }
     if footprint.table_bytes > 0 {
-        text.push_str(&format!(", {} B tables of a GPU", grouped(footprint.table_bytes)));
+        text.push_str(&format!(", {} B tables", grouped(footprint.table_bytes)));
     }
     text
 }
@@ -130,6 +130,6 @@ mod tests {
         let one = Footprint { level_code_bytes: vec![2400], ..footprint };
         assert_eq!(flash(&one, "aarch64"), "3,500 B: 1,000 B constants, 2,500 B code");
         let with_tables = Footprint { table_bytes: 70, ..one };
-        assert_eq!(flash(&with_tables, "aarch64"), "3,570 B: 1,000 B constants, 2,500 B code, 70 B tables of a GPU");
+        assert_eq!(flash(&with_tables, "aarch64"), "3,570 B: 1,000 B constants, 2,500 B code, 70 B tables");
     }
 }

@@ -21,7 +21,7 @@ pub struct Footprint {
     pub code_bytes: u64,
     /// Code of each CPU level alone, the lowest level first.
     pub level_code_bytes: Vec<u64>,
-    /// Read-only bytes other than constants and code: tables of the GPU part.
+    /// Read-only bytes other than constants and code: tables of the GPU part, rows of calls.
     pub table_bytes: u64,
 }
 
