@@ -9,7 +9,7 @@ use modelc::ir::{ElementType, Module, Tensor};
 use modelc::jit::Jit;
 use modelc::kernel::Lane;
 use modelc::lower::Options;
-use modelc::machine::{MACHINES, MICROCONTROLLERS, Requantize};
+use modelc::machine::Requantize;
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
 use support::engines;
@@ -382,7 +382,7 @@ fn integer_models_become_kernels_of_integers() {
         }
         passes::run_all(&mut module);
         models += 1;
-        for machine in MACHINES.iter().chain(MICROCONTROLLERS).filter(|machine| machine.requantize == Requantize::Products) {
+        for machine in support::machines().into_iter().filter(|machine| machine.requantize == Requantize::Products) {
             let Ok(lowered) = pipeline::lower(&module, "model", Options::new(machine)) else { continue };
             let floats = |lane: Lane| lane == Lane::F64 || lane == Lane::F32 && !resizes;
             let kernels = lowered.program.kernels.iter().filter(|kernel| kernel.types.iter().any(|ty| floats(ty.lane)));

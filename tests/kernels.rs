@@ -15,7 +15,7 @@ use modelc::ir::text::{Constants, print_module};
 use modelc::ir::{ElementType, FunctionBuilder, Module, Op, ScalarOp, Tensor, TensorType, Type};
 use modelc::kernel::verify::verify;
 use modelc::lower::{self};
-use modelc::machine::{CpuMachine, Isa, MACHINES, MICROCONTROLLERS};
+use modelc::machine::{CpuMachine, Isa, MACHINES};
 use modelc::program::Program;
 use modelc::{passes, pipeline};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use support::program::Memory;
 
 /// Returns the machines of each object: each machine alone, and all levels of an instruction set together.
 fn objects() -> Vec<Vec<&'static CpuMachine>> {
-    let mut objects: Vec<Vec<&CpuMachine>> = MACHINES.iter().chain(MICROCONTROLLERS).map(|machine| vec![machine]).collect();
+    let mut objects: Vec<Vec<&CpuMachine>> = support::machines().into_iter().map(|machine| vec![machine]).collect();
     for isa in [Isa::X86_64, Isa::Aarch64] {
         objects.push(MACHINES.iter().filter(|machine| machine.isa == isa).collect());
     }

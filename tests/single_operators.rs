@@ -8,7 +8,6 @@ use modelc::ir::{ElementType, Module, Tensor, verify};
 use modelc::jit::memory::Placement;
 use modelc::jit::{Jit, JitOptions};
 use modelc::lower::Options;
-use modelc::machine::{MACHINES, MICROCONTROLLERS};
 use modelc::target::host_machine;
 use modelc::{passes, pipeline};
 use support::program::Memory;
@@ -56,7 +55,7 @@ fn is_right(text: &str, inputs: &[Tensor], tolerance: f64) -> Vec<String> {
         let found = Tensor { bytes, ..wanted[0].clone() };
         support::compare(&found, &wanted[0], tolerance).unwrap_or_else(|error| panic!("{what}: {error}"));
     };
-    for machine in MACHINES.iter().chain(MICROCONTROLLERS) {
+    for machine in support::machines() {
         let program = lowered(machine).program;
         let found = Memory::new(&program).call(&program.methods[0], inputs).unwrap_or_else(|error| panic!("{}: {error}", machine.level));
         is_wanted(found[0].clone(), machine.level);

@@ -6,7 +6,7 @@ use modelc::ir::{
 };
 use modelc::kernel::Lane;
 use modelc::lower;
-use modelc::machine::{MACHINES, MICROCONTROLLERS};
+use modelc::machine::MACHINES;
 use modelc::pipeline;
 
 /// Factors that differ between rows are not factors of channels.
@@ -70,7 +70,7 @@ fn sums_scaled_in_binary64_match_on_every_machine() {
             let narrow = e.convert(x, element);
             let result = builder.map(&[sums, of_channels], e.finish(vec![narrow])).expect("a map");
             builder.finish_method("forward", vec![result]);
-            for machine in MACHINES.iter().chain(MICROCONTROLLERS) {
+            for machine in crate::support::machines() {
                 let what = format!("{element} by {factors:?} on {}", machine.level);
                 assert_eq!(check(&module, std::slice::from_ref(&input), &[machine]), Ok(Ok(())), "{what}");
                 let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a map has a schedule");
@@ -128,7 +128,7 @@ fn sums_of_scaled_bytes_match_on_every_machine() {
         builder.finish_method("forward", vec![result]);
         let bytes = |value: fn(u32) -> u32| (0..1 << 16).map(|i| value(i) as u8).collect();
         let inputs = [bytes(|i| i >> 8), bytes(|i| i)].map(|bytes| Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes });
-        for machine in MACHINES.iter().chain(MICROCONTROLLERS) {
+        for machine in crate::support::machines() {
             assert_eq!(check(&module, &inputs, &[machine]), Ok(Ok(())), "{op:?} by {multiplier} on {}", machine.level);
             let options = lower::Options::new(machine);
             let lowered = pipeline::lower(&module, "module", options).expect("a map has a schedule");
@@ -216,7 +216,7 @@ fn scaled_products_of_bytes_match_on_every_machine() {
             Tensor { element: ElementType::I8, shape: shape.to_vec(), bytes }
         };
         let inputs = [bytes(shapes[0], |i| i >> 8), bytes(shapes[1], |i| i)];
-        for machine in MACHINES.iter().chain(MICROCONTROLLERS) {
+        for machine in crate::support::machines() {
             let what = format!("({first}, {second}) to {zero_point} with {gate:?} on {}", machine.level);
             assert_eq!(check(&module, &inputs, &[machine]), Ok(Ok(())), "{what}");
             let lowered = pipeline::lower(&module, "module", lower::Options::new(machine)).expect("a map has a schedule");

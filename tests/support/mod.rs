@@ -16,14 +16,21 @@ use modelc::frontend::given::Sample;
 use modelc::frontend::{self, LoadOptions};
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::{Method, Module, Tensor};
-use modelc::machine::{CpuMachine, GpuMachine, MACHINES};
+use modelc::machine::{CpuMachine, GpuMachine, MACHINES, MICROCONTROLLERS};
 use modelc::npz::{self, Archive};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Makes a CPU with the capabilities of a GPU, for kernels as they are before they get grids.
 pub fn as_cpu(gpu: &GpuMachine) -> &'static CpuMachine {
     Box::leak(Box::new(CpuMachine { capabilities: gpu.capabilities.clone(), ..MACHINES[0].clone() }))
+}
+
+/// Returns the CPU levels that differ for schedules. Levels with equal capabilities have equal kernels, and differ in machine code alone.
+pub fn machines() -> Vec<&'static CpuMachine> {
+    let mut known = HashSet::new();
+    MACHINES.iter().chain(MICROCONTROLLERS).filter(|machine| known.insert((machine.isa, &machine.capabilities))).collect()
 }
 
 /// Returns a folder of recorded models: below `MODELC_CORPUS`, or `../shared/models` beside the project. Tests that need one declare it; see
