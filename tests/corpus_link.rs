@@ -102,6 +102,14 @@ fn cortex_m4f_objects_answer_as_recorded() {
     check_sample(CORTEX_M4F);
 }
 
+/// A kernel with ten parameters and a frame of 7 KB, a branch, and an extent that is known at run time.
+fn cortex_m4f_programs_of_executorch_answer_as_recorded() {
+    let Some(folder) = support::corpus("executorch") else { return };
+    let programs: Vec<PathBuf> = ["math", "cond", "dyn_seq"].iter().map(|name| folder.join(format!("{name}.portable.pte"))).collect();
+    let refused = check_all(&programs, 1, CORTEX_M4F);
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
 fn cortex_m4f_objects_with_aligned_accesses_answer_as_recorded() {
     check_sample(CORTEX_M4F_STRICT);
 }
@@ -542,6 +550,11 @@ fn main() -> std::process::ExitCode {
             aarch64_objects_of_unsigned_bytes_answer_as_recorded,
         ),
         ("cortex_m4f_objects_answer_as_recorded", Needs::Corpus("tflite"), cortex_m4f_objects_answer_as_recorded),
+        (
+            "cortex_m4f_programs_of_executorch_answer_as_recorded",
+            Needs::Corpus("executorch"),
+            cortex_m4f_programs_of_executorch_answer_as_recorded,
+        ),
         (
             "cortex_m4f_objects_with_aligned_accesses_answer_as_recorded",
             Needs::Corpus("tflite"),

@@ -1,11 +1,12 @@
 //! Emission of instructions with allocated registers: each operand goes to its field.
 
-use super::access::{Moved, Place, access, access_and_step, access_double, access_float, access_pair};
+use super::access::{Moved, Place, access, access_and_step, access_double, access_float, access_pair, reaches};
 use super::encode::{Assembler, Flags, Operand, double, modified, single};
 use super::frame::Frame;
 use super::inst::{Arg, Inst, Op, Own};
 use super::registers::{GENERAL, SINGLE, SP, VECTORS, double_number};
 use super::rows::{self, Row, Single};
+use super::spill::far_access;
 use super::sums::sums;
 use super::vectors::{Vector, access_vector, step_vector};
 use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
@@ -226,7 +227,12 @@ impl Emitter<'_> {
     fn moved(&mut self, inst: &Inst, at: &[PReg], moved: Moved) -> Result<(), AssemblyError> {
         let place = self.memory(inst, at)?;
         let which = if moved.store { at.len().saturating_sub(1) } else { 0 };
-        access(moved, general(at, which)?, place, self.code)
+        let number = general(at, which)?;
+        match place {
+            // Arguments lie above the frame, which may be large.
+            Place::Near(SP, displacement) if !reaches(displacement.into()) => far_access(moved, number, displacement, self.code),
+            _ => access(moved, number, place, self.code),
+        }
     }
 
     /// Writes an access that adds to its base. The base's new and old values are the same register. They come after loaded values and before stored ones.

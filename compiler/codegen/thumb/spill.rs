@@ -20,7 +20,7 @@ pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame
     let number = register.hw_enc() as u8;
     match register.class() {
         RegClass::Int if reaches(at.into()) => access(word(store), number, Place::Near(SP, at), code),
-        RegClass::Int => far_word(number, at, store, code),
+        RegClass::Int => far_access(word(store), number, at, code),
         RegClass::Vector => match double_number(register) {
             Some(double) => through(at, float_reaches(at.into()), code, |place, code| access_double(store, double, place, code)),
             None => {
@@ -90,17 +90,17 @@ fn far_float(float: u8, displacement: i32, store: bool, code: &mut Assembler) ->
     Ok(())
 }
 
-/// Moves a word to or from a slot that loads and stores do not reach. A load computes the address in its own register. A store saves another register
-/// on the stack for it.
-fn far_word(number: u8, displacement: i32, store: bool, code: &mut Assembler) -> Result<(), AssemblyError> {
-    if !store {
+/// Accesses a place of the stack that loads and stores do not reach. A load computes the address in its own register. A store saves another register on
+/// the stack for it.
+pub(super) fn far_access(moved: Moved, number: u8, displacement: i32, code: &mut Assembler) -> Result<(), AssemblyError> {
+    if !moved.store {
         far_address(number, displacement, code);
-        return access(word(store), number, Place::Near(number, 0), code);
+        return access(moved, number, Place::Near(number, 0), code);
     }
     let other = u8::from(number == 0);
     push(1 << other, code);
     far_address(other, displacement + 4, code);
-    access(word(store), number, Place::Near(other, 0), code)?;
+    access(moved, number, Place::Near(other, 0), code)?;
     pop(1 << other, code);
     Ok(())
 }
