@@ -25,7 +25,9 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
     if !machine.has_vectors() {
         // Two pixels share each load of a weight. Without this, small code executes a quarter to a third more, and saves 100 to 200 bytes a kernel.
         let tile = Tile { pixels: width.min(SMALL.pixels), vectors: NARROWEST.div_ceil(lanes) };
-        let of_words = words(machine, form).filter(|_| cx.goal == Goal::Speed && !form.is_of_floats());
+        // Four channels are a vector of sums, which small code scales at once, too.
+        let is_of_table = cx.goal == Goal::Speed || form == Form::Sixteens;
+        let of_words = words(machine, form).filter(|_| is_of_table && !form.is_of_floats());
         return of_words.map_or(tile, |words| words.tile(tile, (width, outputs), in_blocks));
     }
     if cx.goal == Goal::Size {
