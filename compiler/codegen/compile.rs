@@ -181,28 +181,36 @@ struct Whole {
     stack_bytes: u64,
 }
 
+/// Returns the number of arguments of the longest row. `None` if the calls of an object are no rows: its back end has no tables of functions, or rows would
+/// save little.
+fn longest_row(context: &Context<'_>, back_end: &dyn BackEnd) -> Option<usize> {
+    back_end.distance().and_then(|_| driver::longest(context))
+}
+
 /// Adds the driver's functions and data to those of kernels. Rows of calls take more stack than calls in code, so an object has none if only code keeps
 /// within [`MOST_STACK`].
 fn with_driver(
     context: &Context<'_>,
     back_end: &dyn BackEnd,
-    (functions, data): (Vec<CompiledFunction>, Vec<Section>),
+    kernels: (Vec<CompiledFunction>, Vec<Section>),
     known: &[CompiledFunction],
     below: Below,
 ) -> Result<Whole, Diagnostics> {
-    let written = |takes_rows: bool| {
-        let (mut functions, mut data) = (functions.clone(), data.clone());
-        let mut driver = Driver { known, takes_rows, ..Driver::new(context, back_end, (&mut functions, &mut data)) };
-        let stack_bytes = driver.entries(below)?;
-        let has_rows = driver.rows.is_some();
-        Ok::<_, Diagnostics>((Whole { functions, data, stack_bytes }, has_rows))
+    let written = |(mut functions, mut data): (Vec<CompiledFunction>, Vec<Section>), row_arguments: Option<usize>| {
+        let driver = Driver::new(context, back_end, (&mut functions, &mut data));
+        let stack_bytes = Driver { known, row_arguments, ..driver }.entries(below)?;
+        Ok::<_, Diagnostics>(Whole { functions, data, stack_bytes })
     };
-    let (whole, has_rows) = written(true)?;
-    if has_rows && whole.stack_bytes > MOST_STACK {
-        let (in_code, _) = written(false)?;
-        return Ok(if in_code.stack_bytes <= MOST_STACK { in_code } else { whole });
+    let row_arguments = longest_row(context, back_end);
+    if row_arguments.is_none() {
+        return written(kernels, None);
     }
-    Ok(whole)
+    let in_rows = written(kernels.clone(), row_arguments)?;
+    if in_rows.stack_bytes <= MOST_STACK {
+        return Ok(in_rows);
+    }
+    let in_code = written(kernels, None)?;
+    Ok(if in_code.stack_bytes <= MOST_STACK { in_code } else { in_rows })
 }
 
 /// Adds the support functions that kernels call, each once. The stack of a kernel then includes the deepest of its callees.
@@ -266,8 +274,8 @@ struct Driver<'a> {
     data: &'a mut Vec<Section>,
     /// Functions of the first compilation. Equal functions are not compiled again.
     known: &'a [CompiledFunction],
-    /// `true` if calls may be rows.
-    takes_rows: bool,
+    /// Number of arguments of the longest row, if calls are rows.
+    row_arguments: Option<usize>,
     /// Rows of calls, if the object has them.
     rows: Option<Rows>,
 }
@@ -279,7 +287,7 @@ impl<'a> Driver<'a> {
         back_end: &'a dyn BackEnd,
         (functions, data): (&'a mut Vec<CompiledFunction>, &'a mut Vec<Section>),
     ) -> Self {
-        Self { context, back_end, functions, data, known: &[], takes_rows: true, rows: None }
+        Self { context, back_end, functions, data, known: &[], row_arguments: longest_row(context, back_end), rows: None }
     }
 
     /// Adds the entries; returns the stack that the deepest of them needs. `below` is the stack of their callees outside the driver.
@@ -315,8 +323,7 @@ impl<'a> Driver<'a> {
 
     /// Adds the function that walks rows of calls, if the back end has tables of functions and enough calls can be rows.
     fn add_rows(&mut self) -> Result<(), Diagnostics> {
-        let distance = self.back_end.distance().filter(|_| self.takes_rows);
-        let Some((distance, arguments)) = distance.zip(driver::longest(self.context)) else { return Ok(()) };
+        let Some((distance, arguments)) = self.back_end.distance().zip(self.row_arguments) else { return Ok(()) };
         let rows = Rows { function: self.functions.len() as u32, arguments, distance };
         let body = self.compile(ROWS, || driver::walk_rows(self.context, rows))?;
         self.functions.push(body.into_function(ROWS.into(), false, None));
