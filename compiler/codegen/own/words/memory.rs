@@ -119,8 +119,7 @@ where
                 Held::Floats(places.map(|place| self.load_double(place)).collect::<Result<_, _>>()?)
             }
             Shape::Pairs | Shape::Doubles => {
-                let pairs =
-                    places.map(|place| [0, 4].map(|half| self.load_pieces(place.plus(half), Pieces { bytes: 4, piece }, true))).collect();
+                let pairs = places.map(|place| self.load_pair(place, piece)).collect();
                 if shape == Shape::Doubles { self.doubles_of(pairs)? } else { Held::Pairs(pairs) }
             }
             Shape::Floats if self.has_words(buffer) => Held::Floats(places.map(|place| self.load_float(place)).collect()),
@@ -237,6 +236,16 @@ where
         word
     }
 
+    /// Loads 64 bits as two words, the low one first.
+    fn load_pair(&mut self, place: Address, piece: u32) -> [VReg; 2] {
+        [0, 4].map(|half| self.load_pieces(place.plus(half), Pieces { bytes: 4, piece }, true))
+    }
+
+    /// Stores 64 bits of two words, the low one first.
+    fn store_pair(&mut self, place: Address, piece: u32, pair: [VReg; 2]) {
+        [0, 4].into_iter().zip(pair).for_each(|(half, word)| self.store_pieces(place.plus(half), Pieces { bytes: 4, piece }, word));
+    }
+
     /// The low bytes of a word to memory, in pieces where they are longer.
     fn store_pieces(&mut self, place: Address, Pieces { bytes, piece }: Pieces, word: VReg) {
         for at in (0..bytes).step_by(piece.min(bytes) as usize) {
@@ -320,11 +329,8 @@ where
                 places.zip(words).for_each(|(place, word)| self.store_pieces(place, Pieces { bytes, piece }, word));
             }
             Shape::Pairs => {
-                for (place, pair) in places.zip(self.pairs(value)?) {
-                    [0, 1]
-                        .into_iter()
-                        .for_each(|half: usize| self.store_pieces(place.plus(4 * half as i32), Pieces { bytes: 4, piece }, pair[half]));
-                }
+                let pairs = self.pairs(value)?;
+                places.zip(pairs).for_each(|(place, pair)| self.store_pair(place, piece, pair));
             }
             Shape::Doubles => {
                 let aligned = self.has_words(buffer);
@@ -333,9 +339,7 @@ where
                         self.store_double(place, double)?;
                     } else {
                         let pair = self.words_of_double(double)?;
-                        [0, 1]
-                            .into_iter()
-                            .for_each(|half: usize| self.store_pieces(place.plus(4 * half as i32), Pieces { bytes: 4, piece }, pair[half]));
+                        self.store_pair(place, piece, pair);
                     }
                 }
             }
@@ -379,7 +383,7 @@ where
                 Shape::Words | Shape::Floats => words.push(self.load_pieces(place, Pieces { bytes: ty.lane.bytes(), piece }, true)),
                 Shape::Pairs | Shape::Doubles => {
                     let whole = Address::at(self.register_of(place));
-                    words.extend([0, 4].map(|half| self.load_pieces(whole.plus(half), Pieces { bytes: 4, piece }, true)));
+                    words.extend(self.load_pair(whole, piece));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What an instruction set does with words of 32 bits.
+//! Operations of an instruction set on words of 32 bits.
 
 use super::arg::Arg;
 use super::vector_ops::VectorOps;

@@ -1,4 +1,4 @@
-//! What an instruction set does with vector registers of 128 bits.
+//! Operations of an instruction set on vector registers of 128 bits.
 
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
