@@ -70,18 +70,6 @@ fn shared_libraries_answer_as_recorded_and_as_the_jit_does() {
     }
 }
 
-fn aarch64_objects_answer_as_recorded() {
-    check_sample(AARCH64);
-}
-
-fn aarch64_dot_products_answer_as_recorded() {
-    check_sample(AARCH64_DOTPROD);
-}
-
-fn aarch64_products_of_matrices_answer_as_recorded() {
-    check_sample(AARCH64_I8MM);
-}
-
 /// Objects with all levels on a processor of each: the best level runs, on weights that all of them read.
 fn aarch64_objects_of_all_levels_answer_as_recorded() {
     for tools in [AARCH64, AARCH64_DOTPROD, AARCH64_I8MM] {
@@ -98,10 +86,6 @@ fn aarch64_objects_of_unsigned_bytes_answer_as_recorded() {
     }
 }
 
-fn cortex_m4f_objects_answer_as_recorded() {
-    check_sample(CORTEX_M4F);
-}
-
 /// A kernel with ten parameters and a frame of 7 KB, a branch, and an extent that is known at run time.
 fn cortex_m4f_programs_of_executorch_answer_as_recorded() {
     let Some(folder) = support::corpus("executorch") else { return };
@@ -110,36 +94,12 @@ fn cortex_m4f_programs_of_executorch_answer_as_recorded() {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-fn cortex_m4f_objects_with_aligned_accesses_answer_as_recorded() {
-    check_sample(CORTEX_M4F_STRICT);
-}
-
-fn cortex_m7_objects_with_doubles_answer_as_recorded() {
-    check_sample(CORTEX_M7_DP);
-}
-
 /// Integer models on a core without floating point.
 fn cortex_m3_objects_of_integers_answer_as_recorded() {
     let models = models("tflite", |name| SAMPLE.contains(&name) && name.contains("int8"));
     harness::at_least(models.len(), 3, "models of integers");
     let refused = check_all(&models, 1, CORTEX_M3);
     assert!(refused.is_empty(), "{refused:#?}");
-}
-
-fn cortex_m0plus_objects_answer_as_recorded() {
-    check_sample(CORTEX_M0PLUS);
-}
-
-fn rv32imc_objects_answer_as_recorded() {
-    check_sample(RV32IMC);
-}
-
-fn rv32imafc_objects_answer_as_recorded() {
-    check_sample(RV32IMAFC);
-}
-
-fn riscv64_objects_answer_as_recorded() {
-    check_sample(RISCV64);
 }
 
 /// Message of qemu 7.2 when it stops at the first instruction of a translation block, independent of the program's results: see
@@ -182,38 +142,6 @@ fn check_whole_corpus(tools: Tools) {
     models.sort_by_key(|path| fs::metadata(path).map_or(0, |file| file.len()));
     let refused = check_all(&models, 1, tools);
     assert!(refused.is_empty(), "{refused:#?}");
-}
-
-fn objects_of_single_operators_answer_as_recorded_and_as_the_jit_does() {
-    check_operators(HERE);
-}
-
-fn aarch64_objects_of_single_operators_answer_as_recorded() {
-    check_operators(AARCH64);
-}
-
-fn aarch64_dot_products_of_single_operators_answer_as_recorded() {
-    check_operators(AARCH64_DOTPROD);
-}
-
-fn aarch64_products_of_matrices_of_single_operators_answer_as_recorded() {
-    check_operators(AARCH64_I8MM);
-}
-
-fn cortex_m4f_objects_of_single_operators_answer_as_recorded() {
-    check_operators(CORTEX_M4F);
-}
-
-fn rv32imc_objects_of_single_operators_answer_as_recorded() {
-    check_operators(RV32IMC);
-}
-
-fn rv32imafc_objects_of_single_operators_answer_as_recorded() {
-    check_operators(RV32IMAFC);
-}
-
-fn riscv64_objects_of_single_operators_answer_as_recorded() {
-    check_operators(RISCV64);
 }
 
 /// Other calling conventions, and another object format.
@@ -540,73 +468,43 @@ fn main() -> std::process::ExitCode {
             Needs::Corpus("tflite"),
             shared_libraries_answer_as_recorded_and_as_the_jit_does,
         ),
-        ("aarch64_objects_answer_as_recorded", Needs::Corpus("tflite"), aarch64_objects_answer_as_recorded),
-        ("aarch64_dot_products_answer_as_recorded", Needs::Corpus("tflite"), aarch64_dot_products_answer_as_recorded),
-        ("aarch64_products_of_matrices_answer_as_recorded", Needs::Corpus("tflite"), aarch64_products_of_matrices_answer_as_recorded),
+        ("aarch64_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(AARCH64)),
+        ("aarch64_dot_products_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(AARCH64_DOTPROD)),
+        ("aarch64_products_of_matrices_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(AARCH64_I8MM)),
         ("aarch64_objects_of_all_levels_answer_as_recorded", Needs::Corpus("tflite"), aarch64_objects_of_all_levels_answer_as_recorded),
         (
             "aarch64_objects_of_unsigned_bytes_answer_as_recorded",
             Needs::Corpus("tflite"),
             aarch64_objects_of_unsigned_bytes_answer_as_recorded,
         ),
-        ("cortex_m4f_objects_answer_as_recorded", Needs::Corpus("tflite"), cortex_m4f_objects_answer_as_recorded),
+        ("cortex_m4f_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M4F)),
         (
             "cortex_m4f_programs_of_executorch_answer_as_recorded",
             Needs::Corpus("executorch"),
             cortex_m4f_programs_of_executorch_answer_as_recorded,
         ),
-        (
-            "cortex_m4f_objects_with_aligned_accesses_answer_as_recorded",
-            Needs::Corpus("tflite"),
-            cortex_m4f_objects_with_aligned_accesses_answer_as_recorded,
-        ),
-        ("cortex_m7_objects_with_doubles_answer_as_recorded", Needs::Corpus("tflite"), cortex_m7_objects_with_doubles_answer_as_recorded),
-        ("cortex_m0plus_objects_answer_as_recorded", Needs::Corpus("tflite"), cortex_m0plus_objects_answer_as_recorded),
+        ("cortex_m4f_objects_with_aligned_accesses_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M4F_STRICT)),
+        ("cortex_m7_objects_with_doubles_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M7_DP)),
+        ("cortex_m0plus_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M0PLUS)),
         ("cortex_m3_objects_of_integers_answer_as_recorded", Needs::Corpus("tflite"), cortex_m3_objects_of_integers_answer_as_recorded),
-        (
-            "cortex_m4f_objects_of_single_operators_answer_as_recorded",
-            Needs::Corpus("tflite_ops"),
-            cortex_m4f_objects_of_single_operators_answer_as_recorded,
-        ),
-        ("rv32imc_objects_answer_as_recorded", Needs::Corpus("tflite"), rv32imc_objects_answer_as_recorded),
-        ("rv32imafc_objects_answer_as_recorded", Needs::Corpus("tflite"), rv32imafc_objects_answer_as_recorded),
-        (
-            "rv32imc_objects_of_single_operators_answer_as_recorded",
-            Needs::Corpus("tflite_ops"),
-            rv32imc_objects_of_single_operators_answer_as_recorded,
-        ),
-        (
-            "rv32imafc_objects_of_single_operators_answer_as_recorded",
-            Needs::Corpus("tflite_ops"),
-            rv32imafc_objects_of_single_operators_answer_as_recorded,
-        ),
-        ("riscv64_objects_answer_as_recorded", Needs::Corpus("tflite"), riscv64_objects_answer_as_recorded),
+        ("cortex_m4f_objects_of_single_operators_answer_as_recorded", Needs::Corpus("tflite_ops"), || check_operators(CORTEX_M4F)),
+        ("rv32imc_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(RV32IMC)),
+        ("rv32imafc_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(RV32IMAFC)),
+        ("rv32imc_objects_of_single_operators_answer_as_recorded", Needs::Corpus("tflite_ops"), || check_operators(RV32IMC)),
+        ("rv32imafc_objects_of_single_operators_answer_as_recorded", Needs::Corpus("tflite_ops"), || check_operators(RV32IMAFC)),
+        ("riscv64_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(RISCV64)),
         ("riscv64_vectors_answer_as_recorded", Needs::Corpus("tflite"), riscv64_vectors_answer_as_recorded),
         (
             "objects_of_single_operators_answer_as_recorded_and_as_the_jit_does",
             Needs::Both(&Needs::Corpus("tflite_ops"), &ON_LINUX),
-            objects_of_single_operators_answer_as_recorded_and_as_the_jit_does,
+            || check_operators(HERE),
         ),
-        (
-            "aarch64_objects_of_single_operators_answer_as_recorded",
-            Needs::Corpus("tflite_ops"),
-            aarch64_objects_of_single_operators_answer_as_recorded,
-        ),
-        (
-            "aarch64_dot_products_of_single_operators_answer_as_recorded",
-            Needs::Corpus("tflite_ops"),
-            aarch64_dot_products_of_single_operators_answer_as_recorded,
-        ),
-        (
-            "aarch64_products_of_matrices_of_single_operators_answer_as_recorded",
-            Needs::Corpus("tflite_ops"),
-            aarch64_products_of_matrices_of_single_operators_answer_as_recorded,
-        ),
-        (
-            "riscv64_objects_of_single_operators_answer_as_recorded",
-            Needs::Corpus("tflite_ops"),
-            riscv64_objects_of_single_operators_answer_as_recorded,
-        ),
+        ("aarch64_objects_of_single_operators_answer_as_recorded", Needs::Corpus("tflite_ops"), || check_operators(AARCH64)),
+        ("aarch64_dot_products_of_single_operators_answer_as_recorded", Needs::Corpus("tflite_ops"), || check_operators(AARCH64_DOTPROD)),
+        ("aarch64_products_of_matrices_of_single_operators_answer_as_recorded", Needs::Corpus("tflite_ops"), || {
+            check_operators(AARCH64_I8MM)
+        }),
+        ("riscv64_objects_of_single_operators_answer_as_recorded", Needs::Corpus("tflite_ops"), || check_operators(RISCV64)),
         ("windows_objects_answer_as_recorded", Needs::Both(&Needs::Corpus("tflite"), &ON_WINE), windows_objects_answer_as_recorded),
         ("a_game_draws_with_an_operator_of_the_program", Needs::Corpus("tflite"), a_game_draws_with_an_operator_of_the_program),
         (
