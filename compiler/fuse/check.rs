@@ -99,7 +99,7 @@ impl Checker<'_> {
         let data = &self.function.insts[inst];
         // Extents of a parameter stand in its type, which comes first.
         data.operands.iter().try_for_each(|&value| self.require(value))?;
-        let context = Context { module: self.module, function: self.function, op: data.op(), operands: &data.operands };
+        let context = Context { module: self.module, function: self.function, operands: &data.operands };
         match data.operation.infer(&context) {
             Ok(types) => {
                 for (&value, expected) in data.results.iter().zip(&types) {

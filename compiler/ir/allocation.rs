@@ -1,6 +1,6 @@
 //! Memory plans that come with a model: where the exporter placed each tensor.
 
-use super::module::{Func, Value};
+use super::entities::{Func, Value};
 
 /// The plan of a whole file. The planner may keep it to the byte (`--plan program`) or take the smaller of it and its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The text form's view of an operator's fields: few kinds of values, each with one syntax. Nothing is stored in this form.
 
-use super::module::{Constant, Func, State};
+use super::entities::{Constant, Func, State};
 use super::scalar::{Expression, Scalar};
 use super::types::{ElementType, Extent, Interval, Type};
 

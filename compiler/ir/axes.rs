@@ -10,7 +10,7 @@
 //! Everything that cuts tensors (bands of rows, batches, run-time extents) uses this description, and knows no operator. [`Axis::Opaque`] is sound
 //! for every axis, so an operator may always say less than is true.
 
-use super::module::Value;
+use super::entities::Value;
 use super::operators::Context;
 use super::types::Extent;
 
@@ -108,7 +108,7 @@ impl Axes {
 }
 
 fn rank(cx: &Context<'_>, operand: Value) -> usize {
-    cx.function.values[operand].ty.as_tensor().map_or(0, |ty| ty.rank())
+    cx.function.values()[operand].ty.as_tensor().map_or(0, |ty| ty.rank())
 }
 
 /// The axes of an operand that broadcasts to a shape as NumPy does, trailing dimensions aligned.

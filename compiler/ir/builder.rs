@@ -1,11 +1,12 @@
 //! Building of functions. An instruction's result types come from the operator's own rule, so every function built is typed.
 
-use super::fault::TypeError;
-use super::module::{Constant, Func, Function, InstData, Method, Module, Port, Source, State, Value};
+use super::entities::{Constant, Func, Source, State, Value};
+use super::module::{Function, InstData, Method, Module, Port};
 use super::operators::{
     self, Context, External, IndexOperation, Operation, Order, Reduction, Scan, Scatter, Search, Summation, WindowGeometry,
 };
 use super::scalar::{Expression, Scalar};
+use super::type_error::TypeError;
 use super::types::{ElementType, Extent, Interval, TensorType, Type, ZeroPoints};
 
 /// Builds one function of a module.
@@ -37,7 +38,7 @@ impl<'m> FunctionBuilder<'m> {
     /// When operands and fields do not fit the operator.
     pub fn inst(&mut self, operation: impl Into<Operation>, operands: &[Value]) -> Result<Vec<Value>, TypeError> {
         let operation = operation.into();
-        let context = Context { module: self.module, function: &self.function, op: operation.op(), operands };
+        let context = Context { module: self.module, function: &self.function, operands };
         let types = operation.infer(&context)?;
         let inst = self.function.append(operation, operands.to_vec(), types, self.source);
         Ok(self.function.insts[inst].results.clone())

@@ -10,8 +10,11 @@ pub mod attribute;
 pub mod axes;
 pub mod builder;
 pub mod data;
+mod drawing;
 pub mod element_order;
+mod entities;
 mod equal_data;
+mod extents;
 pub mod fault;
 pub mod interpret;
 pub mod interval;
@@ -23,10 +26,15 @@ mod port_notes;
 pub mod random;
 pub mod scalar;
 pub mod size;
+mod source;
+mod storage;
 mod stored;
+mod surroundings;
 pub mod tensor;
 pub mod text;
+mod type_error;
 pub mod types;
+mod value;
 pub mod verify;
 pub mod view;
 
@@ -36,9 +44,9 @@ pub use attribute::{Attribute, AttributeKind};
 pub use axes::{Axes, Axis};
 pub use builder::FunctionBuilder;
 pub use data::Data;
+pub use entities::{Constant, Func, Inst, Source, State, Value};
 pub use equal_data::EqualData;
-pub use fault::TypeError;
-pub use module::*;
+pub use module::{Function, InstData, Method, Module, Port, Quantization};
 pub use operators::{
     Combination, External, IndexOperation, OPS, Op, OpRow, Operation, Order, Reduction, Scan, Scatter, Search, Summation, WindowGeometry,
     Word,
@@ -46,7 +54,12 @@ pub use operators::{
 pub use outline::{End, Outline, OutlineOperator, Wire};
 pub use port_notes::{Normalization, PortNotes};
 pub use scalar::{Comparison, Exactness, Expression, ExpressionBuilder, NanRule, Node, NodeData, RequantizeRule, Scalar, ScalarOp};
+pub use source::SourceData;
+pub use storage::{ConstantData, StateData};
 pub use stored::stored_right;
+pub use surroundings::{FunctionTypes, ModuleTypes};
 pub use tensor::{Tensor, has_room};
+pub use type_error::TypeError;
 pub use types::{ElementType, Extent, Interval, Layout, TensorType, Type, ZeroPoints, list_text};
+pub use value::{Definition, ValueData};
 pub use verify::{Verified, VerifyError, verify};

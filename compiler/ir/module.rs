@@ -1,59 +1,19 @@
-//! Modules, functions, instructions and values, held in dense maps of entities.
+//! Modules, functions and instructions, held in dense maps of entities.
 
 use super::accumulation::Accumulation;
 use super::allocation::ImportedPlan;
 use super::data::Data;
-use super::element_order::ElementOrder;
+use super::entities::{Constant, Func, Inst, Source, State, Value};
 use super::operators::{Op, Operation};
 use super::outline::Outline;
 use super::port_notes::PortNotes;
+use super::scalar::Scalar;
+use super::source::SourceData;
+use super::storage::{ConstantData, StateData};
 use super::tensor::Tensor;
 use super::types::{ElementType, Extent, Interval, Layout, TensorType, Type};
-use cranelift_entity::packed_option::ReservedValue;
-use cranelift_entity::{PrimaryMap, entity_impl};
-
-/// An SSA value of a function.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Value(u32);
-entity_impl!(Value, "v");
-
-/// An instruction of a function.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Inst(u32);
-entity_impl!(Inst, "inst");
-
-/// A function of a module.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Func(u32);
-entity_impl!(Func, "fn");
-
-/// A constant tensor of a module.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Constant(u32);
-entity_impl!(Constant, "const");
-
-/// A piece of named storage that outlives a call.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct State(u32);
-entity_impl!(State, "state");
-
-/// A place in the model file.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Source(u32);
-entity_impl!(Source, "src");
-
-/// Names nothing.
-macro_rules! names_nothing {
-    ($($entity:ty),*) => {$(
-        impl Default for $entity {
-            fn default() -> Self {
-                Self::reserved_value()
-            }
-        }
-    )*};
-}
-
-names_nothing!(Func, Constant, State);
+use super::value::{Definition, ValueData};
+use cranelift_entity::PrimaryMap;
 
 /// A model in the tensor language.
 #[derive(Default, Debug)]
@@ -160,52 +120,6 @@ pub struct Quantization {
     pub axis: usize,
 }
 
-/// A constant tensor. Its shape is static. Its bytes are dense, row-major and little-endian.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConstantData {
-    /// Element type and static shape.
-    pub ty: TensorType,
-    /// `ty.static_bytes()` bytes.
-    pub data: Data,
-}
-
-impl ConstantData {
-    /// Permutes dimensions: dimension `i` of the result is dimension `permutation[i]` of this constant. `None` when the permutation does not
-    /// fit, or elements are less than a byte.
-    pub fn permuted(&self, permutation: &[usize]) -> Option<Self> {
-        let shape = self.ty.static_shape()?;
-        let data = Data::in_order(&self.data, ElementOrder::new(self.ty.element, &shape, permutation)?)?;
-        let shape: Vec<u64> = permutation.iter().map(|&p| shape[p]).collect();
-        Some(Self { ty: TensorType::of(self.ty.element, &shape), data })
-    }
-}
-
-/// Storage that keeps its contents from call to call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StateData {
-    /// Name in the file.
-    pub name: String,
-    /// Element type and shape; a dynamic extent is stored at its bound.
-    pub ty: TensorType,
-    /// Contents after init and reset; zeros when absent.
-    pub initial: Option<Constant>,
-}
-
-/// The origin of an instruction, for errors and profiles.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SourceData {
-    /// The subgraph or method.
-    pub function: String,
-    /// The operator's position in it.
-    pub operator: u32,
-    /// The operator's name in the file's own vocabulary.
-    pub operator_name: String,
-    /// The name of the tensor it computes.
-    pub tensor: String,
-    /// `true` if the file gives the operator to a GPU.
-    pub gpu: bool,
-}
-
 /// A function: straight-line SSA; control flow is instructions that name other functions.
 #[derive(Clone, Debug, Default)]
 pub struct Function {
@@ -236,26 +150,6 @@ pub struct InstData {
     pub source: Option<Source>,
     /// The rounding of a contraction's sums, once it is decided for the whole contraction. Parts of a contraction keep it.
     pub accumulation: Option<Accumulation>,
-}
-
-/// One value.
-#[derive(Clone, Debug)]
-pub struct ValueData {
-    /// Its type.
-    pub ty: Type,
-    /// The definition of the value.
-    pub definition: Definition,
-    /// The tensor's name in the file, when it has one.
-    pub name: Option<String>,
-}
-
-/// The definition of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Definition {
-    /// Parameter number.
-    Param(u32),
-    /// Result number of an instruction.
-    Result(Inst, u32),
 }
 
 impl Function {
@@ -359,7 +253,7 @@ impl Module {
     }
 
     /// Adds a one-element constant of shape `[]`.
-    pub fn add_scalar(&mut self, value: super::scalar::Scalar) -> Constant {
+    pub fn add_scalar(&mut self, value: Scalar) -> Constant {
         let ty = TensorType::of(value.element(), &[]);
         self.add_constant(ty, value.to_bytes().into())
     }

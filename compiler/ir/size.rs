@@ -1,8 +1,6 @@
 //! Numbers of elements where extents are known only when the program runs.
 
-use super::module::{Function, Value};
-use super::operators::{IndexBinary, IndexOperation, Operation};
-use super::types::{Extent, Type};
+use super::entities::Value;
 
 /// A product: a known factor times extents that are known when the program runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,71 +9,4 @@ pub struct Size {
     pub known: u64,
     /// Index values, each as often as it is a factor, in order.
     pub extents: Vec<Value>,
-}
-
-/// Products of products are followed so deep.
-const MAX_DEPTH: usize = 32;
-
-impl Function {
-    /// The index that a value stands for: an extent of a tensor whose type names an index is that index, and the smaller of an index and itself is it.
-    pub fn index_root(&self, mut index: Value) -> Value {
-        while let Some(inst) = self.defining_inst(index) {
-            let data = &self.insts[inst];
-            let other = match (&data.operation, &data.operands[..]) {
-                (Operation::ExtentOf(extent), &[tensor]) => self.tensor(tensor).shape.get(extent.axis).copied(),
-                (Operation::IndexBinary(IndexBinary { operation: IndexOperation::Minimum }), &[a, b]) if a == b => Some(Extent::Value(a)),
-                _ => None,
-            };
-            match other {
-                Some(Extent::Value(other)) if other != index => index = other,
-                _ => break,
-            }
-        }
-        index
-    }
-
-    /// An extent with aliases resolved: a number where the index can only be one.
-    pub fn resolved(&self, extent: Extent) -> Extent {
-        let Extent::Value(value) = extent else { return extent };
-        let root = self.index_root(value);
-        match self.values[root].ty {
-            Type::Index(interval) if interval.low == interval.high && interval.low >= 0 => Extent::Static(interval.low as u64),
-            _ => Extent::Value(root),
-        }
-    }
-
-    /// The number of elements of a shape in a form that makes equal products of the same factors equal. `None` beyond 64 bits.
-    pub fn size(&self, shape: &[Extent]) -> Option<Size> {
-        let mut size = Size { known: 1, extents: vec![] };
-        for &extent in shape {
-            self.multiply(&mut size, extent, 0)?;
-        }
-        size.extents.sort_unstable();
-        if size.known == 0 {
-            size.extents.clear();
-        }
-        Some(size)
-    }
-
-    fn multiply(&self, size: &mut Size, extent: Extent, depth: usize) -> Option<()> {
-        let value = match self.resolved(extent) {
-            Extent::Static(n) => {
-                size.known = size.known.checked_mul(n)?;
-                return Some(());
-            }
-            Extent::Value(value) => value,
-        };
-        let product = self.defining_inst(value).map(|inst| &self.insts[inst]).filter(|data| {
-            let is_product = matches!(&data.operation, Operation::IndexBinary(binary) if binary.operation == IndexOperation::Multiply);
-            // A saturated result is no product.
-            is_product && depth < MAX_DEPTH && self.interval(Extent::Value(value)).is_bounded()
-        });
-        match product {
-            Some(data) => data.operands.iter().try_for_each(|&factor| self.multiply(size, Extent::Value(factor), depth + 1)),
-            None => {
-                size.extents.push(value);
-                Some(())
-            }
-        }
-    }
 }

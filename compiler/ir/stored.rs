@@ -1,7 +1,8 @@
 //! Weights that the file stores narrow: a constant and a conversion of it. A contraction that reads the conversion as its right
 //! operand reads the constant instead, and converts it on the way.
 
-use super::module::{Function, InstData, Value};
+use super::entities::Value;
+use super::module::{Function, InstData};
 use super::operators::Op;
 use super::scalar::{Expression, Node, ScalarOp};
 use super::types::{ElementType, Extent};

@@ -1,6 +1,6 @@
 //! Types of values: tensors with their element type, extents and layout; index integers with an interval; effect tokens.
 
-use super::Value;
+use super::entities::Value;
 use std::fmt;
 
 /// The type of one tensor element.

@@ -1,6 +1,7 @@
 //! Queries on an instruction that do not depend on its operator.
 
-use super::module::{Constant, Function, Inst, InstData, Module};
+use super::entities::{Constant, Inst};
+use super::module::{Function, InstData, Module};
 use super::operators::{Context, Op, Operation};
 use super::scalar::Expression;
 use super::{Axes, TensorType, Value};
@@ -29,13 +30,13 @@ impl InstData {
     pub fn work(&self, module: &Module, function: &Function) -> Option<u64> {
         let elements = |v: &Value| function.values[*v].ty.as_tensor().map_or(Some(1), TensorType::static_elements);
         let count = |list: &[Value]| list.iter().try_fold(0u64, |sum, value| sum.checked_add(elements(value)?));
-        let each = self.operation.work(&Context { module, function, op: self.op(), operands: &self.operands })?;
+        let each = self.operation.work(&Context { module, function, operands: &self.operands })?;
         count(&self.operands)?.checked_add(count(&self.results)?.checked_mul(each)?)
     }
 
     /// The effect along each axis of the operands.
     pub fn axes(&self, module: &Module, function: &Function) -> Axes {
-        self.operation.axes(&Context { module, function, op: self.op(), operands: &self.operands })
+        self.operation.axes(&Context { module, function, operands: &self.operands })
     }
 }
 

@@ -112,7 +112,7 @@ impl Edit<'_> {
 
     /// The types that an instruction's results would have.
     pub fn infer(&self, operation: &Operation, operands: &[Value]) -> Result<Vec<Type>, TypeError> {
-        operation.infer(&Context { module: self.module, function: &self.function, op: operation.op(), operands })
+        operation.infer(&Context { module: self.module, function: &self.function, operands })
     }
 
     /// Adds an instruction in front of the one that is visited, with its source.

@@ -89,6 +89,7 @@ const WITHOUT_CIRCLES: &[&str] = &[
     "fuse",
     "input",
     "interface",
+    "ir",
     "jit",
     "kernel",
     "lower",

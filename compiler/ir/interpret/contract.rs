@@ -4,8 +4,9 @@
 use super::array::{Array, elements, strides, walk};
 use super::column::Column;
 use super::error::{Step, fail};
+use super::evaluation::Evaluation;
 use super::map;
-use crate::ir::operators::{Conv, WindowGeometry};
+use crate::ir::operators::WindowGeometry;
 use crate::ir::types::{ElementType, ZeroPoints};
 
 /// The accumulator of a sum of products.
@@ -207,6 +208,13 @@ pub(in crate::ir) struct RunTime {
     pub shift: Vec<usize>,
 }
 
+impl RunTime {
+    /// The numbers of windows and shifts of a geometry.
+    pub fn new(geometry: &WindowGeometry, cx: &Evaluation<'_, '_>) -> Step<Self> {
+        Ok(Self { positions: cx.shape(&geometry.positions)?, shift: cx.shape(&geometry.shift)? })
+    }
+}
+
 /// A tap of a window that meets an element of the tensor.
 #[derive(Clone, Copy)]
 pub(in crate::ir) struct Tap {
@@ -281,17 +289,33 @@ impl Slid<'_> {
     }
 }
 
+/// The numbers of a convolution beside its operands.
+#[derive(Clone, Copy)]
+pub(in crate::ir) struct Convolution<'a> {
+    pub geometry: &'a WindowGeometry,
+    pub run_time: &'a RunTime,
+    /// Steps between neighbouring input elements.
+    pub input_dilation: &'a [i64],
+    /// Groups of channels.
+    pub groups: usize,
+    /// Zero points of input and filter.
+    pub zero_points: ZeroPoints,
+    /// The type of the sums.
+    pub accumulator: ElementType,
+}
+
 /// `conv`
-pub(in crate::ir) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes: &Conv, run_time: &RunTime) -> Step<Array<'m>> {
+pub(in crate::ir) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, convolution: &Convolution<'_>) -> Step<Array<'m>> {
+    let Convolution { geometry, run_time, input_dilation, groups, zero_points, accumulator } = *convolution;
     let last = input.rank() - 1;
     let (extents, size) = (&input.shape[1..last], &filter.shape[1..last]);
-    let slid = Slid { extents, steps: &attributes.input_dilation, size, geometry: &attributes.geometry, run_time };
+    let slid = Slid { extents, steps: input_dilation, size, geometry, run_time };
     let mut shape = vec![input.shape[0]];
     shape.extend(slid.positions());
     shape.push(filter.shape[0]);
-    elements(attributes.accumulator, &shape)?;
+    elements(accumulator, &shape)?;
     if shape.contains(&0) {
-        return Ok(Array::new(attributes.accumulator, shape, vec![]));
+        return Ok(Array::new(accumulator, shape, vec![]));
     }
     let windows = slid.windows(&shape[1..last])?;
     let sizes = Sizes {
@@ -300,10 +324,8 @@ pub(in crate::ir) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, attributes:
         channels: input.shape[last],
         taps: filter.shape[1..last].iter().product(),
         outputs: filter.shape[0],
-        groups: attributes.groups as usize,
+        groups,
     };
-    let zero_points = ZeroPoints { left: attributes.input_zero_point, right: attributes.filter_zero_point };
-    let accumulator = attributes.accumulator;
     Ok(match pair(input, filter, zero_points, accumulator)? {
         Pair::I32(a, b) => integers(accumulator, shape, convolve(&a, &b, &windows, &sizes).into_iter().map(i64::from).collect()),
         Pair::I64(a, b) => integers(accumulator, shape, convolve(&a, &b, &windows, &sizes)),

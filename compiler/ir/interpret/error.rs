@@ -1,6 +1,6 @@
 //! Errors of a verified module at run time.
 
-use crate::ir::module::SourceData;
+use crate::ir::source::SourceData;
 use std::fmt;
 
 /// The beginning of the message where there is no memory. A field of its own would make every result of a step larger.

@@ -3,15 +3,21 @@
 use super::array::Array;
 use super::column::Column;
 use super::error::{Step, fail};
-use super::{Frame, Slot, map};
-use crate::ir::module::{Constant, Module};
+use super::map;
+use super::values::{Slot, Values};
+use crate::ir::entities::Constant;
 use crate::ir::scalar::Expression;
+use crate::ir::storage::ConstantData;
 use crate::ir::types::Extent;
+use cranelift_entity::PrimaryMap;
 
 /// The operands of one instruction, in a function that runs.
 pub(in crate::ir) struct Evaluation<'a, 'm> {
-    pub(super) module: &'m Module,
-    pub(super) frame: &'a Frame<'m>,
+    /// The constants of the module.
+    pub(super) constants: &'m PrimaryMap<Constant, ConstantData>,
+    /// The values of the function, some of which extents name.
+    pub(super) values: &'a Values<'m>,
+    /// The operands.
     pub(super) operands: &'a [Slot<'m>],
 }
 
@@ -42,7 +48,7 @@ impl<'m> Evaluation<'_, 'm> {
 
     /// The values of extents in this run.
     pub fn numbers(&self, extents: &[Extent]) -> Step<Vec<i64>> {
-        extents.iter().map(|&extent| self.frame.extent(extent)).collect()
+        extents.iter().map(|&extent| self.values.extent(extent)).collect()
     }
 
     /// The values of a tensor's extents in this run.
@@ -53,12 +59,12 @@ impl<'m> Evaluation<'_, 'm> {
 
     /// A constant of the module.
     pub fn constant(&self, id: Constant) -> Step<Array<'m>> {
-        constant(self.module, id)
+        constant(self.constants, id)
     }
 
     /// The results of an expression on the operands.
     pub fn map(&self, expression: &Expression) -> Step<Vec<Slot<'m>>> {
-        Ok(Slot::all(map::map(self.module, expression, &self.tensors()?)?))
+        Ok(Slot::all(map::map(self.constants, expression, &self.tensors()?)?))
     }
 
     /// The error of an operator with control flow or state, which the interpreter executes itself.
@@ -68,8 +74,8 @@ impl<'m> Evaluation<'_, 'm> {
 }
 
 /// A constant of the module.
-pub(super) fn constant(module: &Module, id: Constant) -> Step<Array<'_>> {
-    let Some(constant) = module.constants.get(id) else { return fail(format!("there is no {id}")) };
+pub(super) fn constant(constants: &PrimaryMap<Constant, ConstantData>, id: Constant) -> Step<Array<'_>> {
+    let Some(constant) = constants.get(id) else { return fail(format!("there is no {id}")) };
     let Some(shape) = constant.ty.static_shape() else { return fail(format!("{id} has a dynamic shape")) };
     Array::taken_from_packed(constant.ty.element, &shape, constant.data.bytes())
 }

@@ -7,12 +7,13 @@ use super::array::{Array, elements};
 use super::column::Column;
 use super::error::{Step, fail};
 use super::movement;
-use crate::ir::module::Module;
+use crate::ir::entities::Constant;
 use crate::ir::scalar::float::{Reals, round_storage};
 use crate::ir::scalar::integer::{self, Integers};
 use crate::ir::scalar::{Comparison, Expression, NodeData, Row, ScalarOp};
+use crate::ir::storage::ConstantData;
 use crate::ir::types::ElementType;
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, PrimaryMap};
 
 const BLOCK: usize = 1024;
 
@@ -65,12 +66,16 @@ impl<'a, 'm> Operand<'a, 'm> {
 }
 
 /// Evaluates an expression over broadcast operands; one array a result.
-pub(super) fn map<'m>(module: &Module, expression: &Expression, operands: &[&Array<'m>]) -> Step<Vec<Array<'m>>> {
+pub(super) fn map<'m>(
+    constants: &PrimaryMap<Constant, ConstantData>,
+    expression: &Expression,
+    operands: &[&Array<'m>],
+) -> Step<Vec<Array<'m>>> {
     let shapes: Vec<&[usize]> = operands.iter().map(|a| a.shape.as_slice()).collect();
     let shape = broadcast(&shapes)?;
     let total = elements(ElementType::I64, &shape)?;
     let operands = operands.iter().map(|a| Operand::new(a, &shape)).collect::<Step<Vec<_>>>()?;
-    let tables = tables(module, expression)?;
+    let tables = tables(constants, expression)?;
     let block = BLOCK.min(total.max(1));
     let mut columns: Vec<Column> = expression.nodes.values().map(|node| Column::zeros(node.ty, block)).collect();
     let mut outputs: Vec<Vec<u8>> = vec![Vec::new(); expression.results.len()];
@@ -98,14 +103,14 @@ pub(super) fn map<'m>(module: &Module, expression: &Expression, operands: &[&Arr
 }
 
 /// The decoded table of each node that is a look-up; empty columns elsewhere.
-fn tables(module: &Module, expression: &Expression) -> Step<Vec<Column>> {
+fn tables(constants: &PrimaryMap<Constant, ConstantData>, expression: &Expression) -> Step<Vec<Column>> {
     let mut tables = Vec::with_capacity(expression.nodes.len());
     for data in expression.nodes.values() {
         let ScalarOp::Lut(constant) = data.op else {
             tables.push(Column::zeros(ElementType::I64, 0));
             continue;
         };
-        let Some(table) = module.constants.get(constant) else { return fail(format!("{constant} does not exist")) };
+        let Some(table) = constants.get(constant) else { return fail(format!("{constant} does not exist")) };
         let shape = table.ty.static_shape().unwrap_or_default();
         let array = Array::taken_from_packed(table.ty.element, &shape, table.data.bytes())?;
         if array.len() == 0 || array.element != data.ty {

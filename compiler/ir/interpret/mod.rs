@@ -22,43 +22,23 @@ pub(in crate::ir) mod scatter;
 pub(in crate::ir) mod search;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub(in crate::ir) use array::Array;
 pub use error::InterpretError;
 pub(in crate::ir) use error::{Step, fail};
 pub(in crate::ir) use evaluation::Evaluation;
+pub(in crate::ir) use values::Slot;
 
-use super::module::{Func, Function, Inst, Module, State, Value};
+use super::entities::{Func, Inst, State};
+use super::module::{Function, Module};
 use super::operators::Operation;
 use super::scalar::{Expression, NodeData, Scalar, ScalarOp};
 use super::tensor::Tensor;
 use super::types::{ElementType, Extent, Type};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use std::rc::Rc;
-
-/// The contents of a value at run time.
-#[derive(Clone)]
-pub(in crate::ir) enum Slot<'m> {
-    Tensor(Array<'m>),
-    Index(i64),
-    Effect,
-}
-
-impl<'m> Slot<'m> {
-    fn tensor(&self) -> Step<&Array<'m>> {
-        if let Self::Tensor(array) = self { Ok(array) } else { fail("an operand is no tensor") }
-    }
-
-    /// One tensor as all results.
-    pub fn one(array: Array<'m>) -> Vec<Self> {
-        vec![Self::Tensor(array)]
-    }
-
-    /// Tensors as the results.
-    pub fn all(arrays: Vec<Array<'m>>) -> Vec<Self> {
-        arrays.into_iter().map(Self::Tensor).collect()
-    }
-}
+use values::Values;
 
 /// Bounds on what a program may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,27 +70,26 @@ pub struct Interpreter<'m> {
 /// # Errors
 /// When another operand occurs, the operator has control flow or state, or it fails on these operands.
 pub fn evaluate(module: &Module, function: &Function, inst: Inst) -> Result<Vec<Tensor>, InterpretError> {
-    let mut frame = Frame { func: Func::new(0), function, position: 0, values: vec![], uses_left: vec![], pending: None };
-    frame.values.resize(function.values.len(), None);
+    let mut values = Values::none(function.values.len());
     for value in function.uses(inst) {
         let definition = function.defining_inst(value).map(|d| &function.insts[d]);
         let slot = match definition.map(|d| &d.operation) {
-            Some(Operation::Constant(constant)) => Slot::Tensor(evaluation::constant(module, constant.data)?),
+            Some(Operation::Constant(constant)) => Slot::Tensor(evaluation::constant(&module.constants, constant.data)?),
             Some(Operation::IndexConstant(index)) => Slot::Index(index.value),
             _ => return fail(format!("{value} is no constant")),
         };
-        frame.values[value.index()] = Some(slot);
+        values.set(value, slot);
     }
     let data = &function.insts[inst];
-    let operands: Vec<Slot<'_>> = data.operands.iter().map(|&v| frame.get(v)).collect::<Step<_>>()?;
-    let evaluation = Evaluation { module, frame: &frame, operands: &operands };
+    let operands: Vec<Slot<'_>> = data.operands.iter().map(|&v| values.get(v)).collect::<Step<_>>()?;
+    let evaluation = Evaluation { constants: &module.constants, values: &values, operands: &operands };
     Ok(data.operation.evaluate(&evaluation)?.iter().filter_map(shown).collect())
 }
 
 /// An expression of one result over one tensor; nothing when it fails on an element.
 pub fn evaluate_map(module: &Module, expression: &Expression, operand: &Tensor) -> Option<Tensor> {
     let operand = Array::taken_from_packed(operand.element, &operand.shape, &operand.bytes).ok()?;
-    Some(map::map(module, expression, &[&operand]).ok()?.first()?.to_tensor())
+    Some(map::map(&module.constants, expression, &[&operand]).ok()?.first()?.to_tensor())
 }
 
 /// A scalar operation on numbers; `None` when it is not defined on them.
@@ -120,7 +99,7 @@ pub fn evaluate_scalar(module: &Module, op: ScalarOp, ty: ElementType, operands:
     let constants = operands.iter().map(|&s| push(ScalarOp::Constant(s), vec![], s.element())).collect();
     let result = push(op, constants, ty);
     expression.results.push(result);
-    let results = map::map(module, &expression, &[]).ok()?;
+    let results = map::map(&module.constants, &expression, &[]).ok()?;
     Some(Scalar::from_bytes(ty, &results.first()?.bytes))
 }
 
@@ -137,7 +116,7 @@ struct Frame<'m> {
     function: &'m Function,
     /// Position in the body of the instruction that runs next, or waits for the frame above.
     position: usize,
-    values: Vec<Option<Slot<'m>>>,
+    values: Values<'m>,
     /// Uses of each value that are still to come.
     uses_left: Vec<u32>,
     pending: Option<Loop<'m>>,
@@ -247,7 +226,7 @@ impl<'m> Interpreter<'m> {
                 }
                 continue;
             }
-            let results: Step<Vec<_>> = frame.function.results.iter().map(|&v| frame.get(v)).collect();
+            let results: Step<Vec<_>> = frame.function.results.iter().map(|&v| frame.values.get(v)).collect();
             let results = results?;
             stack.pop();
             let Some(caller) = stack.last_mut() else { return Ok(results) };
@@ -270,10 +249,10 @@ impl<'m> Interpreter<'m> {
         }
         let uses = self.uses[func].get_or_insert_with(|| Rc::new(count_uses(function)));
         let uses_left = uses.to_vec();
-        let mut values = vec![None; function.values.len()];
+        let mut values = Values::none(function.values.len());
         for (&param, argument) in function.params.iter().zip(arguments) {
             if uses_left[param.index()] > 0 {
-                values[param.index()] = Some(argument);
+                values.set(param, argument);
             }
         }
         Ok(Frame { func, function, position: 0, values, uses_left, pending: None })
@@ -282,7 +261,7 @@ impl<'m> Interpreter<'m> {
     /// Runs one instruction, or says which function it waits for.
     fn step(&mut self, frame: &mut Frame<'m>, inst: Inst) -> Step<Effect<'m>> {
         let data = &frame.function.insts[inst];
-        let operands: Vec<Slot<'m>> = data.operands.iter().map(|&v| frame.get(v)).collect::<Step<_>>()?;
+        let operands: Vec<Slot<'m>> = data.operands.iter().map(|&v| frame.values.get(v)).collect::<Step<_>>()?;
         match &data.operation {
             Operation::Call(call) => Ok(Effect::Enter(call.function, operands)),
             Operation::If(branch) => {
@@ -300,7 +279,7 @@ impl<'m> Interpreter<'m> {
                 Ok(Effect::Results(vec![Slot::Effect]))
             }
             operation => {
-                let evaluation = Evaluation { module: self.module, frame, operands: &operands };
+                let evaluation = Evaluation { constants: &self.module.constants, values: &frame.values, operands: &operands };
                 Ok(Effect::Results(operation.evaluate(&evaluation)?))
             }
         }
@@ -337,7 +316,7 @@ impl<'m> Interpreter<'m> {
         }
         let Some(data) = self.module.states.get(state) else { return fail(format!("there is no {state}")) };
         if let Some(initial) = data.initial {
-            return evaluation::constant(self.module, initial);
+            return evaluation::constant(&self.module.constants, initial);
         }
         let shape: Option<Vec<usize>> = data.ty.shape.iter().map(|e| usize::try_from(e.as_static()?).ok()).collect();
         let Some(shape) = shape else { return fail("a state has a dynamic shape") };
@@ -356,24 +335,6 @@ impl<'m> Interpreter<'m> {
 }
 
 impl<'m> Frame<'m> {
-    fn get(&self, value: Value) -> Step<Slot<'m>> {
-        match self.values.get(value.index()) {
-            Some(Some(slot)) => Ok(slot.clone()),
-            _ => fail(format!("{value} is used before it is computed")),
-        }
-    }
-
-    /// The number that an extent is now.
-    fn extent(&self, extent: Extent) -> Step<i64> {
-        match extent {
-            Extent::Static(n) => i64::try_from(n).or_else(|_| fail("an extent is too large")),
-            Extent::Value(value) => match self.get(value)? {
-                Slot::Index(n) => Ok(n),
-                _ => fail(format!("{value} is no index")),
-            },
-        }
-    }
-
     /// Ends an instruction: keeps its results and drops values without further use.
     fn finish(&mut self, inst: Inst, results: Vec<Slot<'m>>, trace: &mut Option<Trace<'_>>) {
         if let Some(trace) = trace {
@@ -381,14 +342,14 @@ impl<'m> Frame<'m> {
         }
         for (&value, slot) in self.function.insts[inst].results.iter().zip(results) {
             if self.uses_left[value.index()] > 0 {
-                self.values[value.index()] = Some(slot);
+                self.values.set(value, slot);
             }
         }
         for value in self.function.uses(inst) {
             let left = &mut self.uses_left[value.index()];
             *left = left.saturating_sub(1);
             if *left == 0 {
-                self.values[value.index()] = None;
+                self.values.forget(value);
             }
         }
         self.position += 1;

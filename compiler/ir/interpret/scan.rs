@@ -5,7 +5,7 @@ use super::column::Column;
 use super::contract::floats;
 use super::error::{Step, fail};
 use super::reduce::Reducer;
-use crate::ir::operators::Scan;
+use crate::ir::operators::Reduction;
 
 /// Calls `visit` for the elements of every line along an axis in the order of the scan, with whether the line begins.
 fn lines(shape: &[usize], axis: usize, reverse: bool, mut visit: impl FnMut(usize, bool)) {
@@ -23,9 +23,19 @@ fn lines(shape: &[usize], axis: usize, reverse: bool, mut visit: impl FnMut(usiz
     }
 }
 
+/// The elements that a partial result holds.
+pub(in crate::ir) struct Course {
+    /// The axis along which elements are combined.
+    pub axis: usize,
+    /// `true` if the element itself is left out.
+    pub exclusive: bool,
+    /// `true` if the scan begins at the end.
+    pub reverse: bool,
+}
+
 /// `scan`
-pub(in crate::ir) fn scan<'m>(input: &Array<'m>, scan: &Scan) -> Step<Array<'m>> {
-    let Scan { reduction, axis, exclusive, reverse } = *scan;
+pub(in crate::ir) fn scan<'m>(input: &Array<'m>, reduction: Reduction, course: Course) -> Step<Array<'m>> {
+    let Course { axis, exclusive, reverse } = course;
     let (element, shape) = (input.element, input.shape.clone());
     let reduction = Reducer { reduction, element };
     match Column::decode(element, &input.bytes, 0..input.len()) {

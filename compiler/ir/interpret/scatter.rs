@@ -5,8 +5,18 @@ use super::column::Column;
 use super::contract::floats;
 use super::error::{Step, fail};
 use super::reduce::Reducer;
-use crate::ir::operators::{Combination, Scatter};
+use crate::ir::operators::Combination;
 use crate::ir::scalar::Scalar;
+
+/// The slices that indices name.
+pub(in crate::ir) struct Named {
+    /// The axis along which slices are placed.
+    pub axis: usize,
+    /// The number of leading dimensions that the target and the indices have in common.
+    pub batch: usize,
+    /// `true` if a negative index leaves its slice out; otherwise it is an error.
+    pub skips_negative: bool,
+}
 
 /// The target positions of the updates' slices.
 pub(in crate::ir) struct Places {
@@ -18,8 +28,8 @@ pub(in crate::ir) struct Places {
 
 impl Places {
     /// The places that the decoded `indices` name in a target.
-    pub fn new(scatter: &Scatter, target: &Array<'_>, indices: &[i64], indices_shape: &[usize]) -> Step<Self> {
-        let Scatter { axis, batch, skips_negative: skips, .. } = *scatter;
+    pub fn new(named: Named, target: &Array<'_>, indices: &[i64], indices_shape: &[usize]) -> Step<Self> {
+        let Named { axis, batch, skips_negative: skips } = named;
         if target.shape[..batch] != indices_shape[..batch] {
             return fail(format!("batch dimensions of {:?} and {indices_shape:?} differ", target.shape));
         }

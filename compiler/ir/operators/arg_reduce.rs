@@ -3,8 +3,8 @@
 use super::Search;
 use super::Word;
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::{Elements, Subject};
 use crate::ir::interpret::reduce;
 use crate::ir::interpret::{Evaluation, Slot, Step};
@@ -44,7 +44,7 @@ impl Operator for ArgReduce {
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let input = generator.tensor_where(|ty| ty.rank() > 0)?;
-        let axis = generator.random.below(generator.b.tensor(input).rank());
+        let axis = generator.random.below(generator.tensor_type(input).rank());
         let element = *generator.random.pick(&[ElementType::I32, ElementType::I64]);
         let search = *generator.random.pick(Search::ALL);
         Some((vec![input], Self { search, axis, element }))

@@ -1,8 +1,8 @@
 //! `attention`: softmax of queries and keys, times values.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
 use crate::ir::interpret::attention;
 use crate::ir::interpret::{Evaluation, Slot, Step};
@@ -124,7 +124,7 @@ impl Operator for Attention {
             let wide = expression.convert(half, F32);
             let expression = expression.finish(vec![wide]);
             for cache in operands.iter_mut().flat_map(|operands| &mut operands[1..]) {
-                *cache = generator.b.map(&[*cache], expression.clone()).ok()?;
+                *cache = generator.draft.map(&[*cache], expression.clone())?;
             }
         }
         let keys = generator.random.between(1, room);
@@ -135,8 +135,7 @@ impl Operator for Attention {
         }
         generator.finite = false;
         let causal_from = if generator.random.one_in(2) { vec![Extent::Static(generator.random.between(0, 20) as u64)] } else { vec![] };
-        let is_dynamic =
-            generator.options.dynamic && operands.as_ref().is_some_and(|operands| operands.len() == Self::mask_operand(element));
+        let is_dynamic = generator.dynamic && operands.as_ref().is_some_and(|operands| operands.len() == Self::mask_operand(element));
         let keys = if is_dynamic && generator.random.one_in(2) {
             Extent::Value(generator.dynamic_index(keys)?)
         } else {

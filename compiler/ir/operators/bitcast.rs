@@ -1,8 +1,8 @@
 //! `bitcast`: the same bytes as elements of another type.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::Ranks;
 use crate::ir::fault::{Elements, Subject};
 use crate::ir::interpret::movement;

@@ -1,8 +1,8 @@
 //! `block_matmul`: products with packed weights that have a scale for each block of the inner dimension.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
 use crate::ir::interpret::contract;
 use crate::ir::interpret::{Evaluation, Slot, Step};

@@ -1,8 +1,8 @@
 //! `broadcast`: repetition.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{self, Axes};
 use crate::ir::fault::{Ranks, Subject};
 use crate::ir::interpret::movement;
 use crate::ir::interpret::{Evaluation, Slot, Step};

@@ -2,10 +2,11 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::fault::{Misfit, ResultsExpected, TypeError};
+use crate::ir::entities::{Func, Value};
+use crate::ir::fault::{Misfit, ResultsExpected};
 use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::module::{Func, Function, Value};
 use crate::ir::random::Generator;
+use crate::ir::surroundings::FunctionTypes;
 use crate::ir::types::{Extent, TensorType, Type};
 
 /// A function called on the operands.
@@ -39,24 +40,24 @@ impl Operator for Call {
 }
 
 /// The function that a field names.
-pub(super) fn callee<'a>(cx: &Context<'a>, field: &'static str, function: Func) -> Result<&'a Function, TypeError> {
-    cx.module.functions.get(function).ok_or_else(|| cx.error(Misfit::Missing { field }))
+pub(super) fn callee<'a>(cx: &Context<'a>, field: &'static str, function: Func) -> Result<&'a dyn FunctionTypes, Box<Misfit>> {
+    cx.module.function(function).ok_or_else(|| Box::new(Misfit::Missing { field }))
 }
 
 /// Checks the operands after the first `skip` against a callee's parameters; only element types and ranks must agree where extents are
 /// dynamic.
-pub(super) fn check_arguments(cx: &Context<'_>, callee: &Function, skip: usize) -> Result<(), TypeError> {
+pub(super) fn check_arguments(cx: &Context<'_>, callee: &dyn FunctionTypes, skip: usize) -> Result<(), Box<Misfit>> {
     let operands = &cx.operands[skip..];
-    cx.require(callee.params.len() == operands.len(), || Misfit::Arguments {
-        function: callee.name.clone(),
-        expected: callee.params.len(),
+    cx.require(callee.params().len() == operands.len(), || Misfit::Arguments {
+        function: callee.name().to_owned(),
+        expected: callee.params().len(),
         found: operands.len(),
     })?;
-    for (i, (&param, &operand)) in callee.params.iter().zip(operands).enumerate() {
-        let (expected, found) = (&callee.values[param].ty, &cx.function.values[operand].ty);
+    for (i, (&param, &operand)) in callee.params().iter().zip(operands).enumerate() {
+        let (expected, found) = (&callee.values()[param].ty, &cx.function.values()[operand].ty);
         cx.require(compatible(expected, found), || Misfit::Argument {
             operand: skip + i,
-            of: format!("@{}", callee.name),
+            of: format!("@{}", callee.name()),
             expected: expected.clone(),
             found: found.clone(),
         })?;
@@ -78,27 +79,27 @@ pub(super) fn compatible(want: &Type, have: &Type) -> bool {
 
 /// The result types of a callee as the caller sees them. The callee's operands follow the first `skip` operands. An extent that is an index parameter
 /// becomes the operand given for it. Other index values of the callee are not visible outside.
-pub(super) fn results_of(cx: &Context<'_>, callee: &Function, skip: usize) -> Types {
+pub(super) fn results_of(cx: &Context<'_>, callee: &dyn FunctionTypes, skip: usize) -> Types {
     let outside = |extent: &Extent| match callee.resolved(*extent) {
         Extent::Static(n) => Some(Extent::Static(n)),
         Extent::Value(index) => {
-            let position = callee.params.iter().position(|&param| param == index)?;
+            let position = callee.params().iter().position(|&param| param == index)?;
             Some(cx.function.resolved(Extent::Value(*cx.operands.get(skip + position)?)))
         }
     };
-    let typed = |&value: &Value| match &callee.values[value].ty {
+    let typed = |&value: &Value| match &callee.values()[value].ty {
         Type::Tensor(t) if t.static_shape().is_none() => {
             let shape = t.shape.iter().map(outside).collect::<Option<Vec<Extent>>>();
             let misfit = || returns(callee, ResultsExpected::VisibleShapes);
-            Ok(Type::Tensor(TensorType { shape: shape.ok_or_else(|| cx.error(misfit()))?, ..t.clone() }))
+            Ok(Type::Tensor(TensorType { shape: shape.ok_or_else(|| Box::new(misfit()))?, ..t.clone() }))
         }
         ty => Ok(ty.clone()),
     };
-    callee.results.iter().map(typed).collect()
+    callee.results().iter().map(typed).collect()
 }
 
 /// The error of a function that does not return the required results.
-pub(super) fn returns(callee: &Function, expected: ResultsExpected) -> Misfit {
-    let found = callee.results.iter().map(|&value| callee.values[value].ty.clone()).collect();
-    Misfit::Results { function: callee.name.clone(), expected, found }
+pub(super) fn returns(callee: &dyn FunctionTypes, expected: ResultsExpected) -> Misfit {
+    let found = callee.results().iter().map(|&value| callee.values()[value].ty.clone()).collect();
+    Misfit::Results { function: callee.name().to_owned(), expected, found }
 }

@@ -1,8 +1,8 @@
 //! `concat`: tensors joined along an axis.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axis, Taps};
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis, Taps};
 use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
 use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::interpret::{fail, movement};
@@ -49,10 +49,10 @@ impl Operator for Concat {
                 if self.extent.is_some() {
                     continue;
                 }
-                let dynamic = |operand: usize| cx.error(Misfit::Dynamic { operand, dimension: axis, field: Some("extent") });
+                let dynamic = |operand: usize| Box::new(Misfit::Dynamic { operand, dimension: axis, field: Some("extent") });
                 let Extent::Static(a) = cx.function.resolved(*joined) else { return Err(dynamic(0)) };
                 let Extent::Static(b) = cx.function.resolved(ty.shape[d]) else { return Err(dynamic(i)) };
-                let sum = a.checked_add(b).ok_or_else(|| cx.error(Misfit::TooLarge { subject: Subject::Result }))?;
+                let sum = a.checked_add(b).ok_or_else(|| Box::new(Misfit::TooLarge { subject: Subject::Result }))?;
                 *joined = Extent::Static(sum);
             }
         }
@@ -79,7 +79,7 @@ impl Operator for Concat {
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let first = generator.tensor_where(|ty| ty.static_shape().is_some() && ty.rank() > 0)?;
-        let (element, shape) = (generator.b.tensor(first).element, generator.shape_of(first));
+        let (element, shape) = (generator.tensor_type(first).element, generator.shape_of(first));
         let axis = generator.random.below(shape.len());
         let mut operands = vec![first];
         for _ in 0..generator.random.below(3) {

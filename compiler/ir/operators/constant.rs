@@ -1,10 +1,11 @@
 //! `constant`: a constant tensor.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::Axes;
+use crate::ir::entities;
 use crate::ir::fault::Misfit;
 use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::module;
 use crate::ir::random::Generator;
 use crate::ir::types::{TensorType, Type};
 
@@ -12,7 +13,7 @@ use crate::ir::types::{TensorType, Type};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Constant {
     /// The constant of the module.
-    pub data: module::Constant,
+    pub data: entities::Constant,
 }
 
 impl Operator for Constant {
@@ -23,7 +24,7 @@ impl Operator for Constant {
     fields! { "data" => data }
 
     fn infer(&self, cx: &Context<'_>) -> Types {
-        let data = cx.module.constants.get(self.data).ok_or_else(|| cx.error(Misfit::Missing { field: "data" }))?;
+        let data = cx.module.constant(self.data).ok_or_else(|| Box::new(Misfit::Missing { field: "data" }))?;
         Ok(vec![Type::Tensor(data.ty.clone())])
     }
 
@@ -34,12 +35,12 @@ impl Operator for Constant {
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let (element, shape) = (generator.element(), generator.shape());
         let tensor = generator.tensor(element, &shape);
-        let data = generator.b.module.add_constant(TensorType::of(element, &shape), tensor.bytes.into());
+        let data = generator.draft.add_constant(TensorType::of(element, &shape), tensor.bytes.into());
         Some((vec![], Self { data }))
     }
 
     fn axes(&self, cx: &Context<'_>) -> Axes {
-        let rank = cx.module.constants.get(self.data).map_or(0, |data| data.ty.rank());
+        let rank = cx.module.constant(self.data).map_or(0, |data| data.ty.rank());
         Axes { counted: (0..rank).collect(), ..Axes::default() }
     }
 }

@@ -2,14 +2,14 @@
 
 use super::WindowGeometry;
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
+use crate::ir::entities::Value;
 use crate::ir::fault::{Misfit, Ranks, Subject};
 use crate::ir::interpret::contract;
 use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::module::Value;
 use crate::ir::random::Generator;
-use crate::ir::types::{ElementType, Extent};
+use crate::ir::types::{ElementType, Extent, ZeroPoints};
 
 /// N-dimensional convolution, channels last.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,7 +55,7 @@ impl Operator for Conv {
         let window = (0..filter.rank()).map(|d| cx.known(1, d)).collect::<Result<Vec<u64>, _>>()?;
         let (channels, groups) = (cx.known(0, last)?, self.groups);
         cx.number("groups", None, i64::try_from(groups).unwrap_or(i64::MAX), 1, i64::MAX)?;
-        let whole = window[last].checked_mul(groups).ok_or_else(|| cx.error(Misfit::TooLarge { subject: Subject::Operand(1) }))?;
+        let whole = window[last].checked_mul(groups).ok_or_else(|| Box::new(Misfit::TooLarge { subject: Subject::Operand(1) }))?;
         cx.extent(Subject::Operand(0), last, input.shape[last], Extent::Static(whole))?;
         cx.require(channels >= 1, || Misfit::TooLarge { subject: Subject::Field("groups") })?;
         let of = Some(groups);
@@ -72,7 +72,7 @@ impl Operator for Conv {
             let most = if self.geometry.strides[d] == 1 { i32::MAX.into() } else { 1 };
             cx.number("input_dilation", Some(d), self.input_dilation[d], 1, most)?;
             let extent = self.dilated(d, input.shape[d + 1]);
-            let extent = extent.ok_or_else(|| cx.error(Misfit::TooLarge { subject: Subject::Field("input_dilation") }))?;
+            let extent = extent.ok_or_else(|| Box::new(Misfit::TooLarge { subject: Subject::Field("input_dilation") }))?;
             shape.push(self.geometry.positions(cx, d, taps, extent)?);
         }
         shape.push(Extent::Static(window[0]));
@@ -80,7 +80,15 @@ impl Operator for Conv {
     }
 
     fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
-        contract::conv(cx.tensor(0)?, cx.tensor(1)?, self, &self.geometry.run_time(cx)?).map(Slot::one)
+        let convolution = contract::Convolution {
+            geometry: &self.geometry,
+            run_time: &contract::RunTime::new(&self.geometry, cx)?,
+            input_dilation: &self.input_dilation,
+            groups: self.groups as usize,
+            zero_points: ZeroPoints { left: self.input_zero_point, right: self.filter_zero_point },
+            accumulator: self.accumulator,
+        };
+        contract::conv(cx.tensor(0)?, cx.tensor(1)?, &convolution).map(Slot::one)
     }
 
     fn work(&self, cx: &Context<'_>) -> Option<u64> {
@@ -90,8 +98,8 @@ impl Operator for Conv {
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let mut input = generator.image()?;
-        let (element, spatial) = (generator.b.tensor(input).element, generator.b.tensor(input).rank() - 2);
-        let channels = generator.b.tensor(input).shape[spatial + 1].as_static()?;
+        let (element, spatial) = (generator.tensor_type(input).element, generator.tensor_type(input).rank() - 2);
+        let channels = generator.tensor_type(input).shape[spatial + 1].as_static()?;
         if generator.random.one_in(8) {
             return one_tap(generator, input, channels);
         }
@@ -107,7 +115,7 @@ impl Operator for Conv {
         if generator.random.one_in(4) {
             input = generator.shifted(input)?;
         }
-        let zero_points = [generator.b.tensor(input).element, element].map(|element| generator.zero_point(element));
+        let zero_points = [generator.tensor_type(input).element, element].map(|element| generator.zero_point(element));
         let [input_zero_point, filter_zero_point] = zero_points;
         let input = if generator.random.one_in(2) { generator.bordered(input, input_zero_point)? } else { input };
         let mut geometry = generator.geometry(input)?;
@@ -156,7 +164,7 @@ impl Conv {
 
 /// A depthwise convolution of a single tap.
 fn one_tap(generator: &mut Generator<'_>, input: Value, groups: u64) -> Proposal<Conv> {
-    let (element, spatial) = (generator.b.tensor(input).element, generator.b.tensor(input).rank() - 2);
+    let (element, spatial) = (generator.tensor_type(input).element, generator.tensor_type(input).rank() - 2);
     let filter_shape = [vec![groups], vec![1; spatial + 1]].concat();
     generator.finite = true;
     let filter = generator.weights(element, &filter_shape);

@@ -33,7 +33,7 @@ impl Operator for ExtentOf {
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let dynamic = generator.tensor_where(|ty| ty.static_shape().is_none());
         let input = dynamic.or_else(|| generator.tensor_where(|ty| ty.rank() > 0))?;
-        let axis = generator.random.below(generator.b.tensor(input).rank());
+        let axis = generator.random.below(generator.tensor_type(input).rank());
         Some((vec![input], Self { axis }))
     }
 }

@@ -2,10 +2,10 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::entities::Constant;
 use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
 use crate::ir::interpret::fail;
 use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::module::Constant;
 use crate::ir::random::Generator;
 use crate::ir::types::{ElementType, Type};
 
@@ -59,7 +59,7 @@ impl Operator for External {
             ("scales", self.scales, ElementType::F32, Some(count)),
             ("zero_points", self.zero_points, ElementType::I32, Some(count)),
         ] {
-            let ty = &cx.module.constants.get(constant).ok_or_else(|| cx.error(Misfit::Missing { field }))?.ty;
+            let ty = &cx.module.constant(constant).ok_or_else(|| Box::new(Misfit::Missing { field }))?.ty;
             cx.element(Subject::Field(field), ty.element, Elements::Among(vec![element]))?;
             cx.rank(Subject::Field(field), ty.rank(), Ranks::Exactly(1))?;
             if let Some(expected) = length {
@@ -70,7 +70,7 @@ impl Operator for External {
         for ty in &self.results {
             let tensor = ty.as_tensor().filter(|ty| ty.static_shape().is_some());
             let misfit = || Misfit::Malformed { field: "results", expected: "tensors of static shape", found: crate::ir::fault::shown(ty) };
-            cx.shape(Subject::Field("results"), &tensor.ok_or_else(|| cx.error(misfit()))?.shape)?;
+            cx.shape(Subject::Field("results"), &tensor.ok_or_else(|| Box::new(misfit()))?.shape)?;
         }
         Ok(self.results.clone())
     }

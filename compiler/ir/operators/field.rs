@@ -2,7 +2,7 @@
 
 use super::words::Word;
 use crate::ir::attribute::{Attribute, AttributeKind};
-use crate::ir::module::{Constant, Func, State};
+use crate::ir::entities::{Constant, Func, State};
 use crate::ir::scalar::{Expression, Scalar};
 use crate::ir::types::{ElementType, Extent, Interval, Type};
 

@@ -1,9 +1,9 @@
 //! `fft`: Fourier transforms of complex numbers.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject, TypeError};
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
+use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
 use crate::ir::interpret::fourier;
 use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
@@ -50,9 +50,9 @@ impl Operator for Fourier {
 }
 
 /// The length of the transforms along a dimension.
-pub(super) fn transformed(cx: &Context<'_>, dimension: usize) -> Result<u64, TypeError> {
+pub(super) fn transformed(cx: &Context<'_>, dimension: usize) -> Result<u64, Box<Misfit>> {
     cx.operand_element(0, Elements::Among(vec![ElementType::F32, ElementType::F64]))?;
     let found = cx.tensor(0)?.shape[dimension];
     let length = found.as_static().filter(|n| n.is_power_of_two());
-    length.ok_or_else(|| cx.error(Misfit::Multiple { operand: 0, dimension, of: None, found }))
+    length.ok_or_else(|| Box::new(Misfit::Multiple { operand: 0, dimension, of: None, found }))
 }

@@ -1,9 +1,9 @@
 //! `gather`: slices picked by an index tensor.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
-use crate::ir::fault::{Elements, Ranks, Subject, TypeError};
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
+use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
 use crate::ir::interpret::movement;
 use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
@@ -40,8 +40,8 @@ impl Operator for Gather {
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let source = generator.tensor_where(|ty| ty.rank() > 0)?;
         // Indices fit the smallest possible extent, and common dimensions are static.
-        let extents = generator.b.tensor(source).shape.clone();
-        let least = |&extent: &Extent| generator.b.function.interval(extent).low.max(0) as u64;
+        let extents = generator.tensor_type(source).shape.clone();
+        let least = |&extent: &Extent| generator.interval(extent).low.max(0) as u64;
         let shape: Vec<u64> = extents.iter().map(least).collect();
         let axis = generator.random.below(shape.len());
         let known = extents[..axis].iter().take_while(|extent| extent.as_static().is_some()).count();
@@ -92,7 +92,7 @@ fn source_axis(axis: usize, picked_along: usize, picked: usize) -> Axis {
 }
 
 /// The shape of a gather from operand 0 by operand 1.
-pub(super) fn picked_shape(cx: &Context<'_>, axis: usize, batch: usize) -> Result<Vec<Extent>, TypeError> {
+pub(super) fn picked_shape(cx: &Context<'_>, axis: usize, batch: usize) -> Result<Vec<Extent>, Box<Misfit>> {
     let (data, indices) = (cx.tensor(0)?, cx.tensor(1)?);
     cx.operand_element(1, Elements::Among(vec![ElementType::I32, ElementType::I64]))?;
     let axis = cx.axis("axis", axis, data.rank())?;

@@ -3,9 +3,9 @@
 use super::call::{callee, check_arguments, results_of, returns};
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::entities::Func;
 use crate::ir::fault::{Elements, ResultsExpected};
 use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::module::Func;
 use crate::ir::random::Generator;
 use crate::ir::types::ElementType;
 

@@ -1,7 +1,8 @@
 //! `iota`: positions along an axis.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::Axes;
 use crate::ir::fault::{Elements, Subject};
 use crate::ir::interpret::movement;
 use crate::ir::interpret::{Evaluation, Slot, Step};
@@ -41,7 +42,7 @@ impl Operator for Iota {
         if shape.is_empty() {
             shape.push(Extent::Static(3));
         }
-        if generator.options.dynamic && generator.random.one_in(3) {
+        if generator.dynamic && generator.random.one_in(3) {
             shape[0] = Extent::Value(generator.dynamic_index(4)?);
         }
         let axis = generator.random.below(shape.len());

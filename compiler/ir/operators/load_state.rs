@@ -2,10 +2,11 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::fault::{Misfit, TypeError};
+use crate::ir::entities::State;
+use crate::ir::fault::Misfit;
 use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::module::{State, StateData};
 use crate::ir::random::Generator;
+use crate::ir::storage::StateData;
 use crate::ir::types::Type;
 
 /// The contents of a state.
@@ -38,6 +39,6 @@ impl Operator for LoadState {
 }
 
 /// The state that a field names.
-pub(super) fn state_of<'a>(cx: &Context<'a>, state: State) -> Result<&'a StateData, TypeError> {
-    cx.module.states.get(state).ok_or_else(|| cx.error(Misfit::Missing { field: "state" }))
+pub(super) fn state_of<'a>(cx: &Context<'a>, state: State) -> Result<&'a StateData, Box<Misfit>> {
+    cx.module.state(state).ok_or_else(|| Box::new(Misfit::Missing { field: "state" }))
 }

@@ -1,8 +1,8 @@
 //! `map`: element-wise work.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{self, Axes};
 use crate::ir::fault::{Elements, Misfit, Subject};
 use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
@@ -51,7 +51,7 @@ impl Operator for Map {
     /// Proposes a map of one to three operands: values of the pool, or leaves that broadcast to the first.
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let first = generator.tensor_where(|_| true)?;
-        let shape = generator.b.tensor(first).shape.clone();
+        let shape = generator.tensor_type(first).shape.clone();
         let mut operands = vec![first];
         for _ in 0..generator.random.below(3) {
             let same = generator.tensor_where(|ty| ty.shape == shape);
@@ -64,7 +64,7 @@ impl Operator for Map {
                 }
             }
         }
-        let elements: Vec<ElementType> = operands.iter().map(|&v| generator.b.tensor(v).element).collect();
+        let elements: Vec<ElementType> = operands.iter().map(|&v| generator.tensor_type(v).element).collect();
         let expression = generator.expression(&elements);
         Some((operands, Self { expression }))
     }

@@ -1,8 +1,8 @@
 //! `matmul`: products of matrices.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::{self, Axis};
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{self, Axes, Axis};
 use crate::ir::fault::{Ranks, Subject};
 use crate::ir::interpret::contract;
 use crate::ir::interpret::{Evaluation, Slot, Step};
@@ -53,7 +53,7 @@ impl Operator for Matmul {
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let left = generator.tensor_where(|ty| ty.static_shape().is_some() && ty.rank() >= 2)?;
-        let (element, shape) = (generator.b.tensor(left).element, generator.shape_of(left));
+        let (element, shape) = (generator.tensor_type(left).element, generator.shape_of(left));
         let rows = generator.random.between(1, 5) as u64;
         let mut other: Vec<u64> = if generator.random.one_in(2) { shape[..shape.len() - 2].to_vec() } else { vec![] };
         other.extend([rows, shape[shape.len() - 1]]);

@@ -2,8 +2,8 @@
 
 use super::field::fields;
 use super::pad::{backwards, given_extents, padded_shape};
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::interpret::movement;
 use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
@@ -51,10 +51,10 @@ impl Operator for MirrorPad {
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let input = generator.tensor_where(|_| true)?;
         let edge = generator.random.one_in(2);
-        let shape = generator.b.tensor(input).shape.clone();
+        let shape = generator.tensor_type(input).shape.clone();
         let mut amounts = [Vec::new(), Vec::new()];
         for &extent in &shape {
-            let room = (generator.b.function.interval(extent).low - i64::from(!edge)).clamp(0, 2);
+            let room = (generator.interval(extent).low - i64::from(!edge)).clamp(0, 2);
             amounts.iter_mut().for_each(|list| list.push(generator.random.between(0, room)));
         }
         let [low, high] = amounts;

@@ -1,8 +1,8 @@
 //! `non_max_suppression`: the best of overlapping boxes.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
 use crate::ir::interpret::search;
 use crate::ir::interpret::{Evaluation, Slot, Step};

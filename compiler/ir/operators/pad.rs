@@ -2,9 +2,9 @@
 
 use super::field::fields;
 use super::transpose::Transpose;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axis, Taps};
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject, TypeError};
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis, Taps};
+use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
 use crate::ir::interpret::{Array, fail, movement};
 use crate::ir::interpret::{Evaluation, Slot, Step};
 use crate::ir::random::Generator;
@@ -45,8 +45,8 @@ impl Operator for Pad {
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let input = generator.tensor_where(|_| true)?;
-        let element = generator.b.tensor(input).element;
-        let shape = generator.b.tensor(input).shape.clone();
+        let element = generator.tensor_type(input).element;
+        let shape = generator.tensor_type(input).shape.clone();
         // Only static extents may be cropped.
         let least = |extent: &Extent| if extent.as_static().is_some() { -1 } else { 0 };
         let low: Vec<i64> = shape.iter().map(|extent| generator.random.between(least(extent), 2)).collect();
@@ -87,7 +87,7 @@ pub(super) fn backwards<T: Clone>(items: &[T], permutation: &[usize]) -> Vec<T> 
 }
 
 /// The shape of operand 0 with a border.
-pub(super) fn padded_shape(cx: &Context<'_>, low: &[i64], high: &[i64], given: &[Extent]) -> Result<Vec<Extent>, TypeError> {
+pub(super) fn padded_shape(cx: &Context<'_>, low: &[i64], high: &[i64], given: &[Extent]) -> Result<Vec<Extent>, Box<Misfit>> {
     let input = cx.tensor(0)?;
     let given = cx.shape(Subject::Field("padded"), given)?;
     let rank = input.rank();
@@ -100,7 +100,7 @@ pub(super) fn padded_shape(cx: &Context<'_>, low: &[i64], high: &[i64], given: &
             continue;
         }
         let Extent::Static(n) = shape[d] else {
-            let given = given.get(d).ok_or_else(|| cx.error(Misfit::Dynamic { operand: 0, dimension: d, field: Some("padded") }))?;
+            let given = given.get(d).ok_or_else(|| Box::new(Misfit::Dynamic { operand: 0, dimension: d, field: Some("padded") }))?;
             // A run-time extent is not cropped.
             for (field, amount) in [("low", low[d]), ("high", high[d])] {
                 cx.number(field, Some(d), amount, 0, i64::MAX)?;
@@ -110,7 +110,7 @@ pub(super) fn padded_shape(cx: &Context<'_>, low: &[i64], high: &[i64], given: &
         };
         let padded = i128::from(n) + i128::from(low[d]) + i128::from(high[d]);
         let misfit = || Misfit::Number { field: "padded", dimension: Some(d), least: 0, most: u64::MAX.into(), found: padded };
-        shape[d] = Extent::Static(u64::try_from(padded).map_err(|_| cx.error(misfit()))?);
+        shape[d] = Extent::Static(u64::try_from(padded).map_err(|_| Box::new(misfit()))?);
         if let Some(&given) = given.get(d) {
             cx.extent(Subject::Field("padded"), d, given, shape[d])?;
         }

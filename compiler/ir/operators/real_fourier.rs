@@ -2,8 +2,8 @@
 
 use super::field::fields;
 use super::fourier::transformed;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::{Ranks, Subject};
 use crate::ir::interpret::fourier;
 use crate::ir::interpret::{Evaluation, Slot, Step};

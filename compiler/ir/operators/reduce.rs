@@ -2,8 +2,8 @@
 
 use super::Reduction;
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::Elements;
 use crate::ir::interpret::reduce;
 use crate::ir::interpret::{Evaluation, Slot, Step};
@@ -45,9 +45,9 @@ impl Operator for Reduce {
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let input = generator.tensor_where(|_| true)?;
-        let (element, rank) = (generator.b.tensor(input).element, generator.b.tensor(input).rank());
+        let (element, rank) = (generator.tensor_type(input).element, generator.tensor_type(input).rank());
         let axes: Vec<usize> = (0..rank).filter(|_| generator.random.one_in(2)).collect();
-        let shape = generator.b.tensor(input).static_shape();
+        let shape = generator.tensor_type(input).static_shape();
         let factors = shape.map_or(u64::MAX, |shape| axes.iter().filter_map(|&axis| shape.get(axis)).product());
         let reduction = match generator.reduction(element) {
             // In one order many factors overflow before the zero among them, and in another they do not.

@@ -1,7 +1,8 @@
 //! `repack`: packed integers, unpacked to one a byte, or the reverse.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::Axes;
 use crate::ir::fault::{Elements, Subject};
 use crate::ir::interpret::movement;
 use crate::ir::interpret::{Evaluation, Slot, Step};

@@ -1,8 +1,8 @@
 //! `reshape`: the same elements under another shape.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::{Misfit, Subject};
 use crate::ir::interpret::movement;
 use crate::ir::interpret::{Evaluation, Slot, Step};

@@ -3,9 +3,9 @@
 //! The rules are the first line of defence against hostile models: every product and sum of extents is checked, and a
 //! rule never allocates in proportion to a shape.
 
-use super::{Op, Types};
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject, TypeError, ValueKind};
-use crate::ir::module::{Function, Module, Value};
+use crate::ir::entities::Value;
+use crate::ir::fault::{Elements, Misfit, Ranks, Subject, ValueKind};
+use crate::ir::surroundings::{FunctionTypes, ModuleTypes};
 use crate::ir::types::{ElementType, Extent, Interval, TensorType, Type};
 
 /// The maximum number of dimensions. Formats stop at 8 to 16.
@@ -14,14 +14,15 @@ pub const MAX_RANK: usize = 16;
 /// bits.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
+/// The result types of an instruction.
+pub type Types = Result<Vec<Type>, Box<Misfit>>;
+
 /// The input of a type rule.
 pub struct Context<'a> {
     /// The module, for constants, states and called functions.
-    pub module: &'a Module,
+    pub module: &'a dyn ModuleTypes,
     /// The function that will hold the instruction.
-    pub function: &'a Function,
-    /// The operator.
-    pub op: Op,
+    pub function: &'a dyn FunctionTypes,
     /// Operands.
     pub operands: &'a [Value],
 }
@@ -32,36 +33,32 @@ impl<'a> Context<'a> {
         self.tensor(operand).ok()?.shape.iter().map(|&extent| self.function.resolved(extent).as_static()).collect()
     }
 
-    pub(super) fn error(&self, misfit: Misfit) -> TypeError {
-        TypeError { operator: self.op, misfit: Box::new(misfit) }
-    }
-
-    pub(super) fn require(&self, condition: bool, misfit: impl FnOnce() -> Misfit) -> Result<(), TypeError> {
-        if condition { Ok(()) } else { Err(self.error(misfit())) }
+    pub(super) fn require(&self, condition: bool, misfit: impl FnOnce() -> Misfit) -> Result<(), Box<Misfit>> {
+        if condition { Ok(()) } else { Err(Box::new(misfit())) }
     }
 
     fn ty(&self, operand: usize) -> &'a Type {
-        &self.function.values[self.operands[operand]].ty
+        &self.function.values()[self.operands[operand]].ty
     }
 
-    fn kind(&self, operand: usize, expected: ValueKind) -> TypeError {
-        self.error(Misfit::Kind { operand, expected, found: self.ty(operand).clone() })
+    fn kind(&self, operand: usize, expected: ValueKind) -> Box<Misfit> {
+        Box::new(Misfit::Kind { operand, expected, found: self.ty(operand).clone() })
     }
 
-    pub(super) fn tensor(&self, operand: usize) -> Result<&'a TensorType, TypeError> {
+    pub(super) fn tensor(&self, operand: usize) -> Result<&'a TensorType, Box<Misfit>> {
         self.ty(operand).as_tensor().ok_or_else(|| self.kind(operand, ValueKind::Tensor))
     }
 
-    pub(super) fn index(&self, operand: usize) -> Result<Interval, TypeError> {
+    pub(super) fn index(&self, operand: usize) -> Result<Interval, Box<Misfit>> {
         if let Type::Index(interval) = *self.ty(operand) { Ok(interval) } else { Err(self.kind(operand, ValueKind::Index)) }
     }
 
-    pub(super) fn effect(&self, operand: usize) -> Result<(), TypeError> {
+    pub(super) fn effect(&self, operand: usize) -> Result<(), Box<Misfit>> {
         if *self.ty(operand) == Type::Effect { Ok(()) } else { Err(self.kind(operand, ValueKind::Effect)) }
     }
 
     /// Requires an element type.
-    pub(super) fn element(&self, subject: Subject, found: ElementType, expected: Elements) -> Result<(), TypeError> {
+    pub(super) fn element(&self, subject: Subject, found: ElementType, expected: Elements) -> Result<(), Box<Misfit>> {
         let ok = match &expected {
             Elements::Among(list) => list.contains(&found),
             Elements::AllBut(other) => found != *other,
@@ -73,12 +70,12 @@ impl<'a> Context<'a> {
     }
 
     /// Requires an operand of an element type.
-    pub(super) fn operand_element(&self, operand: usize, expected: Elements) -> Result<(), TypeError> {
+    pub(super) fn operand_element(&self, operand: usize, expected: Elements) -> Result<(), Box<Misfit>> {
         self.element(Subject::Operand(operand), self.tensor(operand)?.element, expected)
     }
 
     /// Requires a number of dimensions, or of items of a list that has one for each.
-    pub(super) fn rank(&self, subject: Subject, found: usize, expected: Ranks) -> Result<(), TypeError> {
+    pub(super) fn rank(&self, subject: Subject, found: usize, expected: Ranks) -> Result<(), Box<Misfit>> {
         let ok = match expected {
             Ranks::Exactly(rank) => found == rank,
             Ranks::AtLeast(rank) => found >= rank,
@@ -88,12 +85,12 @@ impl<'a> Context<'a> {
     }
 
     /// An axis below a rank.
-    pub(super) fn axis(&self, field: &'static str, axis: usize, rank: usize) -> Result<usize, TypeError> {
+    pub(super) fn axis(&self, field: &'static str, axis: usize, rank: usize) -> Result<usize, Box<Misfit>> {
         self.require(axis < rank, || Misfit::Axis { field, rank, found: axis }).map(|()| axis)
     }
 
     /// Requires each number of a list to be in a range.
-    pub(super) fn numbers(&self, field: &'static str, list: &[i64], least: i64, most: i64) -> Result<(), TypeError> {
+    pub(super) fn numbers(&self, field: &'static str, list: &[i64], least: i64, most: i64) -> Result<(), Box<Misfit>> {
         for (dimension, &found) in list.iter().enumerate() {
             self.number(field, Some(dimension), found, least, most)?;
         }
@@ -101,7 +98,14 @@ impl<'a> Context<'a> {
     }
 
     /// Requires a number to be in a range.
-    pub(super) fn number(&self, field: &'static str, dimension: Option<usize>, found: i64, least: i64, most: i64) -> Result<(), TypeError> {
+    pub(super) fn number(
+        &self,
+        field: &'static str,
+        dimension: Option<usize>,
+        found: i64,
+        least: i64,
+        most: i64,
+    ) -> Result<(), Box<Misfit>> {
         self.require((least..=most).contains(&found), || Misfit::Number {
             field,
             dimension,
@@ -112,11 +116,11 @@ impl<'a> Context<'a> {
     }
 
     /// A shape within the limits, whose extents are index values.
-    pub(super) fn shape(&self, subject: Subject, shape: &[Extent]) -> Result<Vec<Extent>, TypeError> {
+    pub(super) fn shape(&self, subject: Subject, shape: &[Extent]) -> Result<Vec<Extent>, Box<Misfit>> {
         self.rank(subject, shape.len(), Ranks::AtMost(MAX_RANK))?;
         for extent in shape {
             if let Extent::Value(v) = extent {
-                let ok = self.function.values.get(*v).is_some_and(|d| matches!(d.ty, Type::Index(_)));
+                let ok = self.function.values().get(*v).is_some_and(|d| matches!(d.ty, Type::Index(_)));
                 self.require(ok, || Misfit::Missing { field: "an extent" })?;
             }
         }
@@ -143,30 +147,30 @@ impl<'a> Context<'a> {
     }
 
     /// Requires an extent that may be another one.
-    pub(super) fn extent(&self, subject: Subject, dimension: usize, found: Extent, expected: Extent) -> Result<(), TypeError> {
+    pub(super) fn extent(&self, subject: Subject, dimension: usize, found: Extent, expected: Extent) -> Result<(), Box<Misfit>> {
         self.require(self.same_extent(found, expected), || Misfit::Extent { subject, dimension, expected, found })
     }
 
     /// An extent that is known.
-    pub(super) fn known(&self, operand: usize, dimension: usize) -> Result<u64, TypeError> {
+    pub(super) fn known(&self, operand: usize, dimension: usize) -> Result<u64, Box<Misfit>> {
         let extent = self.tensor(operand)?.shape[dimension].as_static();
-        extent.ok_or_else(|| self.error(Misfit::Dynamic { operand, dimension, field: None }))
+        extent.ok_or_else(|| Box::new(Misfit::Dynamic { operand, dimension, field: None }))
     }
 
     /// Requires an operand of some elements.
-    pub(super) fn count(&self, operand: usize, expected: u64) -> Result<(), TypeError> {
+    pub(super) fn count(&self, operand: usize, expected: u64) -> Result<(), Box<Misfit>> {
         let found = self.tensor(operand)?.static_elements();
         self.require(found == Some(expected), || Misfit::Count { subject: Subject::Operand(operand), expected, found })
     }
 
     /// The shape that shapes broadcast to.
-    pub(super) fn broadcast(&self, shapes: &[&[Extent]]) -> Result<Vec<Extent>, TypeError> {
+    pub(super) fn broadcast(&self, shapes: &[&[Extent]]) -> Result<Vec<Extent>, Box<Misfit>> {
         let found = || Misfit::Broadcast { found: shapes.iter().map(|shape| shape.to_vec()).collect() };
-        broadcast_shapes(shapes).ok_or_else(|| self.error(found()))
+        broadcast_shapes(shapes).ok_or_else(|| Box::new(found()))
     }
 
     /// Checks the type in which products of two operands are summed. Numbers of binary32 and its halves may be mixed; halves are widened to binary32.
-    pub(super) fn accumulator(&self, found: ElementType) -> Result<(), TypeError> {
+    pub(super) fn accumulator(&self, found: ElementType) -> Result<(), Box<Misfit>> {
         let factors @ [left, right] = [self.tensor(0)?.element, self.tensor(1)?.element];
         let is_single = |element: ElementType| matches!(element, ElementType::F32 | ElementType::F16 | ElementType::Bf16);
         let ok = if left.is_float() {
@@ -178,7 +182,7 @@ impl<'a> Context<'a> {
     }
 
     /// A zero point is a number of the operand's own type, so that padding can hold it; floats have none but 0.
-    pub(super) fn zero_point(&self, operand: usize, field: &'static str, zero: i64) -> Result<(), TypeError> {
+    pub(super) fn zero_point(&self, operand: usize, field: &'static str, zero: i64) -> Result<(), Box<Misfit>> {
         let (least, most) = self.tensor(operand)?.element.integer_range().unwrap_or((0, 0));
         let found = i128::from(zero);
         self.require((least..=most).contains(&found), || Misfit::Number { field, dimension: None, least, most, found })

@@ -3,8 +3,8 @@
 use super::Reduction;
 use super::Word;
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::{Elements, Misfit};
 use crate::ir::interpret::scan;
 use crate::ir::interpret::{Evaluation, Slot, Step};
@@ -45,12 +45,13 @@ impl Operator for Scan {
     }
 
     fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
-        scan::scan(cx.tensor(0)?, self).map(Slot::one)
+        let Self { reduction, axis, exclusive, reverse } = *self;
+        scan::scan(cx.tensor(0)?, reduction, scan::Course { axis, exclusive, reverse }).map(Slot::one)
     }
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let input = generator.tensor_where(|ty| ty.rank() > 0 && ty.element != ElementType::C64)?;
-        let axis = generator.random.below(generator.b.tensor(input).rank());
+        let axis = generator.random.below(generator.tensor_type(input).rank());
         let [exclusive, reverse] = [generator.random.one_in(2), generator.random.one_in(2)];
         Some((vec![input], Self { reduction: *generator.random.pick(SCANS), axis, exclusive, reverse }))
     }

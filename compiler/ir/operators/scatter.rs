@@ -2,9 +2,9 @@
 
 use super::field::fields;
 use super::gather::picked_shape;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use super::{Arity, Context, Operator, Proposal, Types};
 use super::{Combination, Word};
-use crate::ir::axes::Axis;
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::{Elements, Ranks, Subject};
 use crate::ir::interpret::scatter;
 use crate::ir::interpret::{Evaluation, Slot, Step};
@@ -48,7 +48,8 @@ impl Operator for Scatter {
 
     fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
         let (target, indices) = (cx.tensor(0)?, cx.tensor(1)?);
-        let places = scatter::Places::new(self, target, &indices.integers()?, &indices.shape)?;
+        let named = scatter::Named { axis: self.axis, batch: self.batch, skips_negative: self.skips_negative };
+        let places = scatter::Places::new(named, target, &indices.integers()?, &indices.shape)?;
         scatter::scatter(target, cx.tensor(2)?, self.combination, &places).map(Slot::one)
     }
 
@@ -56,7 +57,7 @@ impl Operator for Scatter {
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let skips_negative = generator.random.one_in(3);
         let target = generator.tensor_where(|ty| ty.static_shape().is_some() && ty.rank() > 0)?;
-        let (element, shape) = (generator.b.tensor(target).element, generator.shape_of(target));
+        let (element, shape) = (generator.tensor_type(target).element, generator.shape_of(target));
         let axis = generator.random.below(shape.len());
         let batch = if generator.random.one_in(3) { generator.random.below(axis + 1) } else { 0 };
         if shape[axis] == 0 {

@@ -2,8 +2,8 @@
 
 use super::field::fields;
 use super::transpose::Transpose;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axis, Taps};
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis, Taps};
 use crate::ir::fault::{Misfit, Ranks, Subject};
 use crate::ir::interpret::movement;
 use crate::ir::interpret::{Evaluation, Slot, Step};
@@ -68,7 +68,7 @@ impl Operator for Slice {
             size.push(Extent::Static(count as u64));
             stride.push(if backwards { -step } else { step });
         }
-        if generator.options.dynamic && !size.is_empty() && stride[0] > 0 && generator.random.one_in(2) {
+        if generator.dynamic && !size.is_empty() && stride[0] > 0 && generator.random.one_in(2) {
             let bound = size[0].as_static()? as i64;
             size[0] = Extent::Value(generator.dynamic_index(bound)?);
         }

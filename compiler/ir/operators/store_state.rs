@@ -3,9 +3,9 @@
 use super::field::fields;
 use super::load_state::state_of;
 use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::entities::State;
 use crate::ir::fault::Misfit;
 use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::module::State;
 use crate::ir::random::Generator;
 use crate::ir::types::Type;
 

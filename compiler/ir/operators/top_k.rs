@@ -1,9 +1,9 @@
 //! `top_k`: the first elements in order.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
+use super::{Arity, Context, Operator, Proposal, Types};
 use super::{Order, Word};
-use crate::ir::axes::Axis;
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
 use crate::ir::interpret::search;
 use crate::ir::interpret::{Evaluation, Slot, Step};
@@ -56,12 +56,12 @@ impl Operator for TopK {
 
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let input = generator.tensor_where(|ty| ty.rank() > 0 && ty.element != ElementType::C64)?;
-        let extent = *generator.b.tensor(input).shape.last()?;
-        let least = generator.b.function.interval(extent).low.max(0);
+        let extent = *generator.tensor_type(input).shape.last()?;
+        let least = generator.interval(extent).low.max(0);
         let count = match extent {
             // All of them.
             Extent::Value(_) if generator.random.one_in(3) => extent,
-            _ if generator.options.dynamic && generator.random.one_in(3) => Extent::Value(generator.dynamic_index(least)?),
+            _ if generator.dynamic && generator.random.one_in(3) => Extent::Value(generator.dynamic_index(least)?),
             _ => Extent::Static(generator.random.between(0, least) as u64),
         };
         Some((vec![input], Self { order: *generator.random.pick(Order::ALL), count }))

@@ -1,8 +1,8 @@
 //! `transpose`: permutation of dimensions.
 
 use super::field::fields;
-use super::{Arity, Axes, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axis;
+use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::axes::{Axes, Axis};
 use crate::ir::fault::{Misfit, Ranks, Subject};
 use crate::ir::interpret::movement;
 use crate::ir::interpret::{Evaluation, Slot, Step};
@@ -57,7 +57,7 @@ impl Operator for Transpose {
     fn propose(generator: &mut Generator<'_>) -> Proposal<Self> {
         let input = generator.tensor_where(|_| true)?;
         // Mostly the two between channels first and channels last, so that some cancel.
-        let permutation = match generator.b.tensor(input).rank() {
+        let permutation = match generator.tensor_type(input).rank() {
             4 if !generator.random.one_in(4) => generator.random.pick(&[vec![0, 3, 1, 2], vec![0, 2, 3, 1]]).clone(),
             rank => {
                 let mut list: Vec<usize> = (0..rank).collect();

@@ -3,10 +3,11 @@
 use super::call::{callee, check_arguments, compatible, results_of, returns};
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
+use crate::ir::entities::{Func, Value};
 use crate::ir::fault::ResultsExpected;
 use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::module::{Func, Function, Value};
 use crate::ir::random::Generator;
+use crate::ir::surroundings::FunctionTypes;
 use crate::ir::types::{ElementType, Extent, Type};
 
 /// A function repeated as long as a condition holds.
@@ -33,7 +34,7 @@ impl Operator for While {
         let is_truth = matches!(verdict.first(), Some(Type::Tensor(t)) if t.element == ElementType::Bool && t.static_elements() == Some(1));
         cx.require(is_truth, || returns(condition, ResultsExpected::Truth))?;
         let types = results_of(cx, body, 0)?;
-        let params: Vec<Type> = body.params.iter().map(|&p| body.values[p].ty.clone()).collect();
+        let params: Vec<Type> = body.params().iter().map(|&p| body.values()[p].ty.clone()).collect();
         let fits = types.len() == params.len() && params.iter().zip(&types).all(|(p, t)| compatible(p, t));
         cx.require(fits, || returns(body, ResultsExpected::Types(params)))?;
         cx.require(keeps_extents(body), || returns(body, ResultsExpected::SameExtents))?;
@@ -51,10 +52,11 @@ impl Operator for While {
 }
 
 /// Tests whether every index parameter of a loop's body that is an extent stays the same from one iteration to the next.
-fn keeps_extents(body: &Function) -> bool {
-    let types = body.params.iter().chain(&body.results).filter_map(|&v| body.values[v].ty.as_tensor());
+fn keeps_extents(body: &dyn FunctionTypes) -> bool {
+    let types = body.params().iter().chain(body.results()).filter_map(|&v| body.values()[v].ty.as_tensor());
     let indices =
         types.flat_map(|ty| &ty.shape).filter_map(|&e| if let Extent::Value(index) = body.resolved(e) { Some(index) } else { None });
-    let kept = |index: Value| body.params.iter().position(|&param| param == index).is_none_or(|at| body.results.get(at) == Some(&index));
+    let kept =
+        |index: Value| body.params().iter().position(|&param| param == index).is_none_or(|at| body.results().get(at) == Some(&index));
     indices.into_iter().all(kept)
 }

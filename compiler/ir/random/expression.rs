@@ -1,7 +1,8 @@
 //! Random scalar expressions.
 
-use super::Generator;
-use crate::ir::*;
+use super::supply::Generator;
+use crate::ir::scalar::{Comparison, Expression, ExpressionBuilder, Node, Scalar, ScalarOp};
+use crate::ir::types::{ElementType, TensorType};
 
 impl Generator<'_> {
     /// An expression over inputs of some types, with one or two results.
@@ -54,7 +55,7 @@ impl Generator<'_> {
                 let element = self.element();
                 let length = self.random.between(1, 256) as u64;
                 let table = self.tensor(element, &[length]);
-                let constant = self.b.module.add_constant(TensorType::of(element, &[length]), table.bytes.into());
+                let constant = self.draft.add_constant(TensorType::of(element, &[length]), table.bytes.into());
                 Some(builder.lut(constant, element, operand))
             }
             4 if ty == ElementType::F32 => {
@@ -67,7 +68,7 @@ impl Generator<'_> {
 
     /// One of the operations without parameters, on operands of types that it takes.
     fn plain(&mut self, builder: &mut ExpressionBuilder, nodes: &[Node]) -> Option<Node> {
-        let op = *self.random.pick(&self.options.scalar_operations);
+        let op = *self.random.pick(&self.scalar_operations);
         let first = *self.random.pick(nodes);
         let mut operands = vec![first];
         while operands.len() < op.arity() {

@@ -1,13 +1,16 @@
 //! Shapes that the proposals of operators which move elements need.
 
-use super::Generator;
-use crate::ir::*;
+use super::draft::Draft;
+use super::supply::Generator;
+use crate::ir::entities::Value;
+use crate::ir::operators::IndexOperation;
+use crate::ir::types::Extent;
 
 impl Generator<'_> {
     /// A shape of as many elements, from the prime factors in random places.
     pub(in crate::ir) fn reshape(&mut self) -> Option<(Value, Vec<Extent>)> {
         let input = self.tensor_where(|_| true)?;
-        if self.b.tensor(input).static_shape().is_none() {
+        if self.tensor_type(input).static_shape().is_none() {
             return self.reshape_in_other_words(input);
         }
         let mut rest = self.shape_of(input).iter().product::<u64>();
@@ -34,28 +37,28 @@ impl Generator<'_> {
 
     /// A shape of one dimension; or the same shape with extents doubled and halved, so that it is not known to be the same.
     fn reshape_in_other_words(&mut self, input: Value) -> Option<(Value, Vec<Extent>)> {
-        let shape = self.b.tensor(input).shape.clone();
-        let index = |b: &mut FunctionBuilder<'_>, extent: Extent| match extent {
+        let shape = self.tensor_type(input).shape.clone();
+        let index = |draft: &mut (dyn Draft + '_), extent: Extent| match extent {
             Extent::Value(index) => Some(index),
-            Extent::Static(n) => b.index_constant(n as i64).ok(),
+            Extent::Static(n) => draft.index_constant(n as i64),
         };
         let mut wanted = Vec::new();
         if self.random.one_in(2) {
-            let mut product = index(&mut self.b, Extent::Static(1))?;
+            let mut product = index(&mut self.draft, Extent::Static(1))?;
             for extent in shape {
-                let factor = index(&mut self.b, extent)?;
-                product = self.b.index_binary(IndexOperation::Multiply, product, factor).ok()?;
+                let factor = index(&mut self.draft, extent)?;
+                product = self.draft.index_binary(IndexOperation::Multiply, product, factor)?;
             }
             wanted.push(Extent::Value(product));
         } else {
-            let two = index(&mut self.b, Extent::Static(2))?;
+            let two = index(&mut self.draft, Extent::Static(2))?;
             for extent in shape {
                 let Extent::Value(n) = extent else {
                     wanted.push(extent);
                     continue;
                 };
-                let doubled = self.b.index_binary(IndexOperation::Multiply, n, two).ok()?;
-                wanted.push(Extent::Value(self.b.index_binary(IndexOperation::FloorDivide, doubled, two).ok()?));
+                let doubled = self.draft.index_binary(IndexOperation::Multiply, n, two)?;
+                wanted.push(Extent::Value(self.draft.index_binary(IndexOperation::FloorDivide, doubled, two)?));
             }
         }
         Some((input, wanted))
@@ -72,8 +75,8 @@ impl Generator<'_> {
             padded.push(match extent {
                 Extent::Static(n) => Extent::Static(u64::try_from(n as i64 + amount).ok()?),
                 Extent::Value(index) => {
-                    let amount = self.b.index_constant(amount).ok()?;
-                    Extent::Value(self.b.index_binary(IndexOperation::Add, index, amount).ok()?)
+                    let amount = self.draft.index_constant(amount)?;
+                    Extent::Value(self.draft.index_binary(IndexOperation::Add, index, amount)?)
                 }
             });
         }

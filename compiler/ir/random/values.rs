@@ -1,11 +1,16 @@
 //! Values and numbers that the proposals of several operators need.
 
-use super::Generator;
-use crate::ir::*;
+use super::supply::Generator;
+use crate::ir::data::Data;
+use crate::ir::entities::Value;
+use crate::ir::operators::{Reduction, WindowGeometry, Word};
+use crate::ir::scalar::{ExpressionBuilder, Scalar, ScalarOp};
+use crate::ir::tensor::Tensor;
+use crate::ir::types::{ElementType, Extent, Interval, TensorType, Type};
 
 impl Generator<'_> {
     pub(in crate::ir) fn shape_of(&self, value: Value) -> Vec<u64> {
-        self.b.tensor(value).static_shape().unwrap_or_default()
+        self.tensor_type(value).static_shape().unwrap_or_default()
     }
 
     /// A shape that broadcasts to another.
@@ -60,7 +65,7 @@ impl Generator<'_> {
         }
         let mut tensor = self.tensor(element, shape);
         if !self.random.one_in(4) {
-            return self.b.literal(TensorType::of(element, shape), tensor.bytes).ok();
+            return self.constant(TensorType::of(element, shape), tensor.bytes.into());
         }
         // A file may leave out zeros.
         for element in tensor.bytes.chunks_mut((element.bits() as usize).div_ceil(8)) {
@@ -68,25 +73,24 @@ impl Generator<'_> {
                 element.fill(0);
             }
         }
-        let constant = self.b.module.add_constant(TensorType::of(element, shape), Data::sparse(tensor.bytes));
-        self.b.constant(constant).ok()
+        self.constant(TensorType::of(element, shape), Data::sparse(tensor.bytes))
     }
 
     /// Weights as some formats store them: narrow, and with their dimensions in another order.
     pub(in crate::ir) fn widened(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
         let stored: Vec<u64> = shape.iter().rev().copied().collect();
         let tensor = self.tensor(ElementType::I8, &stored);
-        let narrow = self.b.literal(TensorType::of(ElementType::I8, &stored), tensor.bytes).ok()?;
+        let narrow = self.constant(TensorType::of(ElementType::I8, &stored), tensor.bytes.into())?;
         let mut e = ExpressionBuilder::new(&[ElementType::I8]);
         let x = e.input(0);
         let wide = e.convert(x, element);
-        let wide = self.b.map(&[narrow], e.finish(vec![wide])).ok()?;
-        self.b.transpose(wide, (0..shape.len()).rev().collect()).ok()
+        let wide = self.draft.map(&[narrow], e.finish(vec![wide]))?;
+        self.draft.transpose(wide, (0..shape.len()).rev().collect())
     }
 
     /// An image with a spatial border, often of its zero point.
     pub(in crate::ir) fn bordered(&mut self, image: Value, zero_point: i64) -> Option<Value> {
-        let (element, rank) = (self.b.tensor(image).element, self.b.tensor(image).rank());
+        let (element, rank) = (self.tensor_type(image).element, self.tensor_type(image).rank());
         let mut amounts = [self.ints(rank, 0, 2), self.ints(rank, 0, 2)];
         for list in &mut amounts {
             (list[0], list[rank - 1]) = (0, 0);
@@ -94,12 +98,12 @@ impl Generator<'_> {
         let zero = Scalar::int(element, zero_point);
         let value = if self.random.one_in(3) { self.scalar(element) } else { zero };
         let [low, high] = amounts;
-        self.b.pad(image, low, high, value).ok()
+        self.draft.pad(image, low, high, value)
     }
 
     /// A tensor of bytes with the other signedness, each with the same distance from the least byte.
     pub(in crate::ir) fn shifted(&mut self, value: Value) -> Option<Value> {
-        let (from, to, number) = match self.b.tensor(value).element {
+        let (from, to, number) = match self.tensor_type(value).element {
             ElementType::I8 => (ElementType::I8, ElementType::U8, 128),
             ElementType::U8 => (ElementType::U8, ElementType::I8, -128),
             _ => return Some(value),
@@ -109,13 +113,13 @@ impl Generator<'_> {
         let (byte, number) = (expression.convert(byte, ElementType::I32), expression.constant(Scalar::i32(number)));
         let sum = expression.op(ScalarOp::Add, &[byte, number]).ok()?;
         let sum = expression.convert(sum, to);
-        self.b.map(&[value], expression.finish(vec![sum])).ok()
+        self.draft.map(&[value], expression.finish(vec![sum]))
     }
 
     /// The geometry of windows over an image. Their number is given if it does not follow from the image's extents, and sometimes
     /// even if it does: any number is valid.
     pub(in crate::ir) fn geometry(&mut self, image: Value) -> Option<WindowGeometry> {
-        let shape = self.b.tensor(image).shape.clone();
+        let shape = self.tensor_type(image).shape.clone();
         let spatial = shape.len() - 2;
         let [strides, dilation, padding_low, padding_high] =
             [(1, 2), (1, 2), (0, 2), (0, 2)].map(|(low, high)| self.ints(spatial, low, high));
@@ -123,11 +127,11 @@ impl Generator<'_> {
         if shape[1..=spatial].iter().any(|extent| extent.as_static().is_none()) || self.random.one_in(8) {
             for (extent, &low) in shape[1..=spatial].iter().zip(&padding_low) {
                 positions.push(match self.random.below(4) {
-                    0 if self.options.dynamic => Extent::Value(self.dynamic_index(6)?),
+                    0 if self.dynamic => Extent::Value(self.dynamic_index(6)?),
                     1 => Extent::Static(self.random.below(7) as u64),
                     _ => *extent,
                 });
-                let is_dynamic = self.options.dynamic && self.random.one_in(3);
+                let is_dynamic = self.dynamic && self.random.one_in(3);
                 let n = self.random.between(0, low) as u64;
                 shift.push(if is_dynamic { Extent::Value(self.dynamic_index(low)?) } else { Extent::Static(n) });
             }
@@ -155,7 +159,7 @@ impl Generator<'_> {
     }
 
     pub(in crate::ir) fn index(&mut self) -> Option<Value> {
-        let is_index = |v: &&Value| matches!(self.b.function.values[**v].ty, Type::Index(_));
+        let is_index = |v: &&Value| matches!(self.draft.types().values()[**v].ty, Type::Index(_));
         let values: Vec<Value> = self.pool.iter().filter(is_index).copied().collect();
         if values.is_empty() { self.dynamic_index(5) } else { Some(*self.random.pick(&values)) }
     }
@@ -165,6 +169,6 @@ impl Generator<'_> {
         let n = self.random.between(0, bound);
         let tensor = Tensor { element: ElementType::I32, shape: vec![], bytes: (n as i32).to_le_bytes().to_vec() };
         let value = self.parameter(tensor);
-        self.b.index_load(value, Interval { low: 0, high: bound }).ok()
+        self.draft.index_load(value, Interval { low: 0, high: bound })
     }
 }

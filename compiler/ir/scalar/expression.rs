@@ -2,7 +2,7 @@
 
 use super::number::Scalar;
 use super::operations::ScalarOp;
-use crate::ir::module::Constant;
+use crate::ir::entities::Constant;
 use crate::ir::types::ElementType;
 use cranelift_entity::{PrimaryMap, entity_impl};
 use rustc_hash::FxHashMap;

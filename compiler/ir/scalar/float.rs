@@ -1,7 +1,7 @@
 //! Float semantics. Mathematics is `libm`'s for the width of the type, so that results do not depend on the host; operations
 //! that IEEE 754 defines exactly (arithmetic, square root, rounding) are the host's.
 
-use super::operations::NanRule;
+use super::rules::NanRule;
 use crate::ir::types::ElementType;
 
 /// The function of an operation on floats of a type.

@@ -1,7 +1,7 @@
 //! Integer semantics. A number of any integer type travels as an `i64`: sign- or zero-extended from its type, and for
 //! `u64` the same 64 bits. Truth values are 0 and 1.
 
-use super::operations::{Comparison, RequantizeRule};
+use super::rules::{Comparison, RequantizeRule};
 use crate::ir::types::ElementType;
 
 /// The function of an operation on integers of a type. The result is not wrapped to the type yet.

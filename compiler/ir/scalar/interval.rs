@@ -1,7 +1,7 @@
 //! Interval arithmetic: the range of a result, from the ranges of the operands. A row names one [`IntervalRule`]. The rule serves integers of any
 //! size, whose ends are exact, and reals, whose caller allows for rounding.
 
-use super::operations::Comparison;
+use super::rules::Comparison;
 use crate::ir::types::{ElementType, Interval};
 
 /// An interval of integers of any type.

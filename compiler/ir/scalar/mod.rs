@@ -10,8 +10,10 @@ pub mod interval;
 mod number;
 mod operations;
 pub mod row;
+mod rules;
 
 pub use expression::{Expression, ExpressionBuilder, ExpressionError, Node, NodeData};
 pub use number::Scalar;
-pub use operations::{Comparison, NanRule, RequantizeRule, ScalarOp};
+pub use operations::ScalarOp;
 pub use row::{Exactness, Neutral, Row};
+pub use rules::{Comparison, NanRule, RequantizeRule};

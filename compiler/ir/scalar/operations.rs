@@ -5,47 +5,9 @@ use super::integer::{self, Integers};
 use super::interval::IntervalRule as Interval;
 use super::number::Scalar;
 use super::row::{Class, Exactness, Neutral, Row, Takes};
-use crate::ir::module::Constant;
+use super::rules::{Comparison, NanRule, RequantizeRule};
+use crate::ir::entities::Constant;
 use crate::ir::types::ElementType;
-
-/// The treatment of NaN by minimum and maximum.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum NanRule {
-    /// A NaN operand makes the result NaN (PyTorch).
-    Propagate,
-    /// A NaN operand loses against a number (IEEE `minNum`).
-    Ignore,
-    /// `b < a ? b : a` for the minimum and `a < b ? b : a` for the maximum (C++ `std::min(a, b)` and `std::max(a, b)`):
-    /// a comparison with NaN is false, so the first operand is the result.
-    First,
-}
-
-/// The scaling of a 32-bit accumulator to the output's integer scale.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum RequantizeRule {
-    /// TFLite's `MultiplyByQuantizedMultiplier` with double rounding: shift left by `max(shift, 0)` (wrapping), a saturating
-    /// rounding doubling high multiplication, then a rounding division by `2^max(-shift, 0)`, ties away from zero.
-    TfliteDouble,
-    /// TFLite's single-rounding form: `(acc * multiplier + 2^(30 - shift)) >> (31 - shift)` in 64 bits.
-    TfliteSingle,
-}
-
-/// A comparison.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Comparison {
-    /// Equal.
-    Equal,
-    /// Not equal (true for NaN).
-    NotEqual,
-    /// Less.
-    Less,
-    /// Less or equal.
-    LessEqual,
-    /// Greater.
-    Greater,
-    /// Greater or equal.
-    GreaterEqual,
-}
 
 /// A scalar operation. Integers wrap unless the operation says otherwise; shifts of a signed value are arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -414,9 +376,9 @@ mod tests {
         }
     }
 
-    /// The names of the variants of an enum in this file.
+    /// The names of the variants of an enum in this file or the file of the operations' parameters.
     fn variants(name: &str) -> Vec<&'static str> {
-        let source = include_str!("operations.rs");
+        let source = concat!(include_str!("operations.rs"), include_str!("rules.rs"));
         let body =
             source.split_once(&format!("pub enum {name} {{")).and_then(|(_, rest)| rest.split_once("\n}")).map_or("", |(body, _)| body);
         let lines = body.lines().map(str::trim).filter(|line| line.starts_with(char::is_uppercase));

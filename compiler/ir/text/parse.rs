@@ -3,7 +3,14 @@
 use super::lexer::{Token, tokens};
 use super::{ParseError, number};
 use crate::cursor::Position;
-use crate::ir::*;
+use crate::ir::allocation::{ImportedMethodPlan, ImportedPlan, Placement};
+use crate::ir::entities::{Constant, Func, Value};
+use crate::ir::module::{Function, Method, Module, Port, Quantization};
+use crate::ir::scalar::Scalar;
+use crate::ir::source::SourceData;
+use crate::ir::storage::StateData;
+use crate::ir::tensor::Tensor;
+use crate::ir::types::{ElementType, Layout, TensorType};
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 

@@ -2,7 +2,12 @@
 
 use super::lexer::Token;
 use super::parse::{Parsed, Parser};
-use crate::ir::*;
+use crate::ir::attribute::{Attribute, AttributeKind};
+use crate::ir::entities::{Constant, Func, Source, State, Value};
+use crate::ir::module::Function;
+use crate::ir::operators::{Context, Op, Operation};
+use crate::ir::scalar::{Expression, Node, NodeData, ScalarOp};
+use crate::ir::types::{ElementType, Extent, Interval, TensorType, Type};
 use cranelift_entity::EntityRef;
 
 /// A value as it is defined: its type, unless left out, and its name.
@@ -96,7 +101,7 @@ impl Parser {
         }
         let inferred = if definitions.iter().any(|(ty, _)| ty.is_none()) {
             self.require_known_extents(function, &operands, &operation)?;
-            let context = operators::Context { module: &self.module, function, op, operands: &operands };
+            let context = Context { module: &self.module, function, operands: &operands };
             operation.infer(&context).map_err(|e| place.error(e.to_string()))?
         } else {
             vec![]

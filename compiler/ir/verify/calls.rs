@@ -1,7 +1,9 @@
 //! Functions call each other without a circle.
 
-use super::{Check, Mistake, VerifyError};
-use crate::ir::module::{Func, Module};
+use super::check::Check;
+use super::mistake::{Mistake, VerifyError};
+use crate::ir::entities::Func;
+use crate::ir::module::Module;
 use cranelift_entity::SecondaryMap;
 
 #[derive(Clone, Copy, PartialEq, Default)]

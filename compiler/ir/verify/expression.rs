@@ -1,7 +1,9 @@
 //! Scalar expressions: order, arity and types of nodes.
 
-use super::{Check, Mistake, Site, require};
-use crate::ir::module::{Constant, Module};
+use super::check::{Check, require};
+use super::mistake::{Mistake, Site};
+use crate::ir::entities::Constant;
+use crate::ir::module::Module;
 use crate::ir::scalar::{Expression, Node, NodeData, ScalarOp};
 use crate::ir::types::ElementType;
 

@@ -1,9 +1,13 @@
 //! One function: entities, order of definitions, types.
 
-use super::{Check, Entity, Mistake, Site, VerifyError, expression, require};
-use crate::ir::module::{Definition, Function, Inst, InstData, Module, Value};
+use super::check::{Check, require};
+use super::expression;
+use super::mistake::{Entity, Mistake, Site, VerifyError};
+use crate::ir::entities::{Inst, Value};
+use crate::ir::module::{Function, InstData, Module};
 use crate::ir::operators::{Context, MAX_RANK, Operation, Reference};
 use crate::ir::types::{Extent, TensorType, Type};
+use crate::ir::value::Definition;
 use cranelift_entity::EntitySet;
 
 /// Everything that indexing relies on: entities exist, definitions point back, expressions
@@ -108,7 +112,7 @@ pub(super) fn check_types(module: &Module, function: &Function) -> Check {
 }
 
 fn check_inst_types(module: &Module, function: &Function, data: &InstData) -> Check {
-    let context = Context { module, function, op: data.op(), operands: &data.operands };
+    let context = Context { module, function, operands: &data.operands };
     let types = data.operation.infer(&context).map_err(|e| VerifyError::new(Mistake::Type(e)))?;
     let (expected, found) = (types.len(), data.results.len());
     require(expected == found, || Mistake::Results { expected, found })?;

@@ -1,9 +1,10 @@
 //! Broken rules of the tensor language, with expected and actual values.
 
-use crate::ir::fault::{TypeError, shown};
-use crate::ir::module::{Constant, Func, Inst, Source, State, Value};
+use crate::ir::entities::{Constant, Func, Inst, Source, State, Value};
+use crate::ir::fault::shown;
 use crate::ir::operators::{Arity, MAX_RANK, Op};
 use crate::ir::scalar::Node;
+use crate::ir::type_error::TypeError;
 use crate::ir::types::{ElementType, Extent, TensorType, Type};
 use std::fmt;
 

@@ -4,14 +4,17 @@
 //! Every walk is a loop.
 
 mod calls;
+mod check;
 mod expression;
 mod function;
 mod mistake;
 
 pub use mistake::{Entity, Mistake, Side, Site, VerifyError};
 
-use super::module::{ConstantData, Method, Module, Port, StateData};
+use super::module::{Method, Module, Port};
+use super::storage::{ConstantData, StateData};
 use super::types::{Extent, TensorType, Type};
+use check::{Check, require};
 use std::collections::HashSet;
 use std::ops::Deref;
 
@@ -31,12 +34,6 @@ impl Deref for Verified<'_> {
     fn deref(&self) -> &Module {
         self.0
     }
-}
-
-type Check = Result<(), VerifyError>;
-
-fn require(condition: bool, mistake: impl FnOnce() -> Mistake) -> Check {
-    if condition { Ok(()) } else { Err(VerifyError::new(mistake())) }
 }
 
 /// Checks every rule; the first broken one is the error.
