@@ -94,14 +94,6 @@ fn cortex_m4f_programs_of_executorch_answer_as_recorded() {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
-/// Integer models on a core without floating point.
-fn cortex_m3_objects_of_integers_answer_as_recorded() {
-    let models = models("tflite", |name| SAMPLE.contains(&name) && name.contains("int8"));
-    harness::at_least(models.len(), 3, "models of integers");
-    let refused = check_all(&models, 1, CORTEX_M3);
-    assert!(refused.is_empty(), "{refused:#?}");
-}
-
 /// Message of qemu 7.2 when it stops at the first instruction of a translation block, independent of the program's results: see
 /// `docs/cranelift.md`.
 const EMULATOR_FAULT: &str = "decode_save_opc: Assertion";
@@ -484,9 +476,10 @@ fn main() -> std::process::ExitCode {
             cortex_m4f_programs_of_executorch_answer_as_recorded,
         ),
         ("cortex_m4f_objects_with_aligned_accesses_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M4F_STRICT)),
+        ("cortex_m3_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M3)),
+        ("cortex_m33_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M33)),
         ("cortex_m7_objects_with_doubles_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M7_DP)),
         ("cortex_m0plus_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M0PLUS)),
-        ("cortex_m3_objects_of_integers_answer_as_recorded", Needs::Corpus("tflite"), cortex_m3_objects_of_integers_answer_as_recorded),
         ("cortex_m4f_objects_of_single_operators_answer_as_recorded", Needs::Corpus("tflite_ops"), || check_operators(CORTEX_M4F)),
         ("rv32imc_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(RV32IMC)),
         ("rv32imafc_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(RV32IMAFC)),

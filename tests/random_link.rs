@@ -167,6 +167,7 @@ const MACHINES: &[(&str, Needs, fn())] = &[
     ("graphs_on_cortex_m3", ARM_TOOLS, || check_machine(CORTEX_M3)),
     ("graphs_on_cortex_m4f", ARM_TOOLS, || check_machine(CORTEX_M4F)),
     ("graphs_on_cortex_m4f_with_aligned_accesses", ARM_TOOLS, || check_machine(CORTEX_M4F_STRICT)),
+    ("graphs_on_cortex_m33", ARM_TOOLS, || check_machine(CORTEX_M33)),
     ("graphs_on_cortex_m7_with_doubles", ARM_TOOLS, || check_machine(CORTEX_M7_DP)),
     ("graphs_on_cortex_m7_with_doubles_and_aligned_accesses", ARM_TOOLS, || check_machine(CORTEX_M7_DP_STRICT)),
     ("an_unaligned_access_is_noticed_on_arm", ARM_TOOLS, || unaligned_access(CORTEX_M0PLUS)),

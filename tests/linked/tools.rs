@@ -43,6 +43,8 @@ pub const CORTEX_M4F: Tools = Tools {
     ..HERE
 };
 pub const CORTEX_M3: Tools = Tools { target: "cortex-m3", ..CORTEX_M4F };
+/// Armv8-M, with the extensions of Armv7E-M.
+pub const CORTEX_M33: Tools = Tools { target: "cortex-m33", ..CORTEX_M4F };
 /// Binary64 in registers.
 pub const CORTEX_M7_DP: Tools = Tools { target: "cortex-m7+dp", ..CORTEX_M4F };
 /// For programs that trap unaligned accesses.
