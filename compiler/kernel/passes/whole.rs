@@ -1,11 +1,17 @@
 //! Nothing of the kernel is divided: a `divide` is its body for the range of all rounds, and `for each` is `for`. This is for machines that do no
-//! more with the marks, and for passes that look for independent rounds themselves.
+//! more with the marks. Grids take the marks, and only the `divide` is replaced.
 
 use crate::kernel::*;
 use smallvec::smallvec;
 
 /// The pass.
 pub(super) fn run(kernel: &mut Kernel) {
+    in_one_range(kernel);
+    in_order(kernel);
+}
+
+/// Replaces a `divide` by its body for all rounds. Its loops keep their marks.
+pub(super) fn in_one_range(kernel: &mut Kernel) {
     for statement in std::mem::take(&mut kernel.body.statements) {
         let Inst::Divide { extent, mut body, .. } = statement.inst else {
             kernel.body.statements.push(statement);
@@ -17,6 +23,10 @@ pub(super) fn run(kernel: &mut Kernel) {
         }
         kernel.body.statements.extend(body.statements);
     }
+}
+
+/// Leaves the rounds of all loops in order.
+pub(super) fn in_order(kernel: &mut Kernel) {
     kernel.body.for_each_statement_mut(&mut |statement| {
         if let Inst::For { each, .. } = &mut statement.inst {
             *each = false;

@@ -10,13 +10,13 @@ use crate::kernel::dependence::Places;
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::grid::{self, Stage};
 use crate::kernel::passes::narrow;
-use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Rounding, Statement, Type};
+use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Rounding, Statement, Type, Value};
 use crate::machine::{Gpu, GpuMachine};
 use crate::program::{
     Address, Blob, Blocks, Bound, Call, DeviceConstant, DeviceKernel, DeviceMemory, Dispatch, Division, HostReason, Origin,
 };
 use cranelift_entity::EntityRef;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// Collects the kernels and constants of the device.
@@ -176,7 +176,7 @@ fn touch(operand: &Operand, blocks: Option<(&Blocks, usize)>) -> Touch {
 /// Makes the stages of a call: kernels with grids. The error is the reason why the device cannot run them.
 fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result<Vec<Counted>, HostReason> {
     let mut kernel = match call.division.blocks() {
-        Some(blocks) => slices::in_one(kernel, blocks).ok_or(HostReason::Slices)?,
+        Some(blocks) => slices::in_one(kernel, blocks, &places).ok_or(HostReason::Slices)?,
         None => kernel.clone(),
     };
     let extents = slices::extent_arguments(call);
@@ -199,7 +199,9 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result
     }
     // The extents that count slices are only read, so they overlap no written operand.
     places.extend((places.len()..kernel.pointer_params().count()).map(|number| (number, 0)));
-    let mut stages = grid::stages(&kernel, &call.division.integers(), &assumed, &places).ok_or(HostReason::Positions)?;
+    let integers = call.division.integers();
+    debug_assert!(unmarked(&kernel, &integers, &assumed, &places).is_empty(), "independent rounds that are not marked in\n{kernel}");
+    let mut stages = grid::stages(&kernel, &integers, &assumed, &places).ok_or(HostReason::Positions)?;
     for Stage { kernel, pointers, counts } in &mut stages {
         let of_operand = |(number, pointer): (usize, &Option<usize>)| pointer.map_or((places.len() + number, 0), |pointer| places[pointer]);
         let own: Places = pointers.iter().enumerate().map(of_operand).collect();
@@ -222,6 +224,13 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result
     stages.iter().try_for_each(|stage| check(&stage.kernel))?;
     let counted = |stage: Stage| (Count::new(&stage, &extents), stage);
     Ok(stages.into_iter().map(counted).map(|(count, stage)| (stage, count)).collect())
+}
+
+/// Returns the counters of independent loops that a schedule has not marked. If tensors share memory, a schedule does not know how far apart they are,
+/// and none are returned.
+fn unmarked(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places) -> Vec<Value> {
+    let memories: FxHashSet<usize> = places.iter().map(|place| place.0).collect();
+    if memories.len() < places.len() { vec![] } else { grid::unmarked(kernel, integers, assumed, places) }
 }
 
 /// Checks that a device can run a kernel: no 64-bit numbers, little local memory, and no rounding towards zero.

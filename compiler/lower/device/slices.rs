@@ -2,6 +2,7 @@
 //!
 //! The kernel takes the arguments of the call, then the extents. Their product is the number of slices.
 
+use crate::kernel::dependence::Places;
 use crate::kernel::{BinaryOp, Buffer, BufferData, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
 use crate::program::{Address, Blocks, Call};
 use cranelift_entity::EntityRef;
@@ -23,9 +24,10 @@ fn extents(call: &Call) -> impl Iterator<Item = (Address, [i64; 2])> + '_ {
     call.division.blocks().into_iter().flat_map(|blocks| blocks.extents.iter().copied())
 }
 
-/// Makes a kernel for all slices from a kernel for one block. `None` if the kernel clamps indices to its slice, or if a stride is not a multiple of the
-/// element size.
-pub fn in_one(kernel: &Kernel, blocks: &Blocks) -> Option<Kernel> {
+/// Makes a kernel for all slices from a kernel for one block. `places` says where its pointer parameters are. `None` if the kernel clamps indices to
+/// its slice, or if a stride is not a multiple of the element size.
+pub fn in_one(kernel: &Kernel, blocks: &Blocks, places: &Places) -> Option<Kernel> {
+    let each = are_apart(kernel, blocks, places);
     let mut kernel = kernel.clone();
     let mut strides = FxHashMap::default();
     let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
@@ -60,10 +62,19 @@ pub fn in_one(kernel: &Kernel, blocks: &Blocks) -> Option<Kernel> {
     writer.statements = before;
     writer
         .statements
-        .push(Statement { results: smallvec![], inst: Inst::For { start: zero, end, step: 1, each: false, carried: vec![], body: round } });
+        .push(Statement { results: smallvec![], inst: Inst::For { start: zero, end, step: 1, each, carried: vec![], body: round } });
     kernel.body.statements = writer.statements;
     kernel.types = writer.types;
     Some(kernel)
+}
+
+/// Tests whether blocks are independent: a buffer that the kernel writes has slices, and all buffers in its memory have the same slices.
+fn are_apart(kernel: &Kernel, blocks: &Blocks, places: &Places) -> bool {
+    let slices = || places.iter().zip(&blocks.strides);
+    kernel.pointer_params().zip(slices()).filter(|((buffer, _), _)| kernel.writes(*buffer)).all(|(_, (place, &stride))| {
+        let mut beside = slices().filter(|(other, _)| other.0 == place.0);
+        stride > 0 && beside.all(|(other, &of_other)| other == place && of_other == stride)
+    })
 }
 
 struct Writer {
@@ -142,6 +153,7 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::dependence::apart;
     use crate::kernel::interpret::interpret;
     use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::verify;
@@ -157,7 +169,7 @@ mod tests {
         let address = |offset| (Address::Scratch(offset), [0, 6]);
         let extents_of = vec![address(0), address(8)];
         let blocks = Blocks { extents: extents_of, most: 6, block, after, strides: vec![1, 1], ranges: None };
-        let whole = in_one(&kernel, &blocks).expect("a kernel");
+        let whole = in_one(&kernel, &blocks, &apart(2)).expect("a kernel");
         assert_eq!(verify(&whole), Ok(()), "{whole}");
         let mut buffers = vec![vec![10, 20, 30, 40, 50, 60], vec![0; 6]];
         buffers.extend(extents.map(|extent| extent.to_le_bytes().to_vec()));
@@ -187,13 +199,42 @@ mod tests {
         let extents = vec![(Address::Scratch(0), [0, 3])];
         let blocks = Blocks { extents, most: 3, block: 1, after: None, strides: vec![16, 16], ranges: None };
         let kernel = parse_kernel(&text(" proven")).unwrap_or_else(|error| panic!("{error}"));
-        let whole = in_one(&kernel, &blocks).expect("a kernel");
+        let whole = in_one(&kernel, &blocks, &apart(2)).expect("a kernel");
         let numbers: Vec<u8> = (0..12i32).flat_map(i32::to_le_bytes).collect();
         let mut buffers = vec![numbers, vec![0; 48], 3i64.to_le_bytes().to_vec()];
         assert_eq!(interpret(&whole, &mut buffers, &[]), Ok(0), "{whole}");
         let last: Vec<u8> = buffers[1].chunks(16).map(|row| row[0]).collect();
         assert_eq!(last, [3, 7, 11]);
         let kernel = parse_kernel(&text(" clamp")).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(in_one(&kernel, &blocks), None);
+        assert_eq!(in_one(&kernel, &blocks, &apart(2)), None);
+    }
+
+    #[test]
+    fn blocks_are_independent_if_what_they_write_has_slices_of_its_own() {
+        let kernel = parse_kernel(
+            "kernel @k(x: output i32[4] align 4, y: output i32[4] align 4, t: scratch i32[4] align 4) {
+               %1: i32x4 = load x[0]
+               store y[0], %1
+             }",
+        )
+        .expect("a kernel");
+        let blocks = |strides: [u64; 3]| Blocks {
+            extents: vec![(Address::Scratch(0), [0, 3])],
+            most: 3,
+            block: 1,
+            after: None,
+            strides: strides.to_vec(),
+            ranges: None,
+        };
+        let of = |strides: [u64; 3], places: Places| {
+            let whole = in_one(&kernel, &blocks(strides), &places).expect("a kernel");
+            assert_eq!(verify(&whole), Ok(()), "{whole}");
+            whole.to_string().contains("for each")
+        };
+        let memories = |x: (usize, u64), y: (usize, u64)| vec![x, y, (2, 0)];
+        assert!(of([16, 16, 0], apart(3)), "the scratch memory is not written");
+        assert!(of([0, 16, 0], apart(3)) && !of([16, 0, 0], apart(3)));
+        assert!(of([16, 16, 0], memories((0, 0), (0, 0))), "each slice takes the place of its operand");
+        assert!(!of([16, 16, 0], memories((0, 0), (0, 16))) && !of([0, 16, 0], memories((0, 0), (0, 0))));
     }
 }

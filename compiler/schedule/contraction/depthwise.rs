@@ -123,6 +123,12 @@ impl<'a> DepthwiseSchedule<'a> {
         (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))).collect()
     }
 
+    /// Tests whether blocks of channels are independent. A panel that they fill is an array: a loop over blocks has a copy for each round, if no
+    /// block outside the loop uses the array, too.
+    pub(super) fn has_blocks_apart(&self) -> bool {
+        !self.panels.are_filled() || self.cuts.bodies() == 1
+    }
+
     /// Returns the number of pixels in a tile: as many as there are registers for sums, adjusted so that the last tile of a row is not much
     /// smaller.
     pub(super) fn pixels(&self) -> u64 {
@@ -237,7 +243,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         }
         // A ring keeps rows from round to round. A pixel that is computed in place may overwrite what others have yet to read.
         let overwrites = shared.iter().any(|pair| pair.read == work.input);
-        let apart = !self.cx.shares_scratch() || self.staging.is_none() && !overwrites;
+        let apart = if self.staging.is_some() { !self.cx.shares_scratch() } else { !overwrites };
         b.independent(apart);
         let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range, apart };
         match &self.in_place {
@@ -333,7 +339,7 @@ impl Lowering<'_> {
             let block = Block { rows, weights, first: self.first_sum(b, cut), cut };
             b.rounds(true, |b| width.tiles(b, schedule.pixels(), |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels)))
         };
-        b.rounds(!schedule.panels.are_filled(), |b| schedule.cuts.for_each(b, block))
+        b.rounds(schedule.has_blocks_apart(), |b| schedule.cuts.for_each(b, block))
     }
 
     /// Returns the first element of a block's panel. Fills the panel if necessary.

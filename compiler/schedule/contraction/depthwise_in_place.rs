@@ -76,7 +76,7 @@ impl Lowering<'_> {
             b.rounds(self.apart, |b| count.tiles(b, schedule.pixels(), tile))?;
             self.border_in_place(b, row, &block, columns.inside.end..columns.all)
         };
-        b.rounds(self.apart && !schedule.panels.are_filled(), |b| schedule.cuts.for_each(b, in_block))
+        b.rounds(self.apart && schedule.has_blocks_apart(), |b| schedule.cuts.for_each(b, in_block))
     }
 
     /// Columns whose windows are cut off.

@@ -324,8 +324,8 @@ impl Schedule for MovementSchedule<'_> {
         let lane = self.lane;
         let alignment = |value| self.cx.element(value).alignment() as u32;
         let mut b = KernelBuilder::new(self.name);
-        // An operand that starts inside the output is read from front to back before it is overwritten.
-        b.independent(shared.is_empty());
+        let is_shared = |tensor: Tensor| shared.iter().any(|pair| pair.read == tensor);
+        b.independent(true);
         let mut arguments = Arguments::default();
         let mut inputs = Vec::new();
         for (i, &value) in self.operands.iter().enumerate() {
@@ -390,12 +390,10 @@ impl Schedule for MovementSchedule<'_> {
             let most = self.cx.machine.turned_lanes(lane.bytes());
             let turn = Turn { lane, most, squares: self.cx.machine.squares(lane.bytes()) };
             let reversed = if self.cx.machine.has_vectors() { most.min(lanes) } else { 1 };
-            Mover { input: inputs[copy.operand], output: target, turn, lanes, masked, reversed }.copy(
-                &mut b,
-                &turned_last(dimensions),
-                from,
-                to,
-            );
+            let mover = Mover { input: inputs[copy.operand], output: target, turn, lanes, masked, reversed };
+            // An operand that starts inside the output is read from front to back before it is overwritten.
+            let is_apart = !is_shared(self.operands[copy.operand]);
+            b.rounds(is_apart, |b| mover.copy(b, &turned_last(dimensions), from, to));
         }
         let description = format!("{}, {lanes} at a time", self.name);
         Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])

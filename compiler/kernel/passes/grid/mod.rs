@@ -1,11 +1,13 @@
 //! Conversion of a kernel for a machine that runs many positions at the same time. Rounds of its loops become positions of grids.
 //!
-//! Schedules write loops. Rounds can run in any order, and at the same time, if no two of them access an element that one writes. The places of
-//! accesses decide this (`kernel/dependence/`). The positions of nested loops multiply. Independent loops in a row add up, for example whole vectors and the
-//! rest of a row. Dependent loops become stages: kernels that run one after another. Values that several positions need are computed by each of them,
-//! if this takes only arithmetic and loads.
+//! Schedules write loops, and mark those whose rounds may run in any order, and at the same time. The positions of nested loops multiply. Independent
+//! loops in a row add up, for example whole vectors and the rest of a row. Dependent loops become stages: kernels that run one after another. Values
+//! that several positions need are computed by each of them, if this takes only arithmetic and loads.
 //!
-//! First, kernels are rewritten into forms in which more rounds are independent (`normal.rs`).
+//! A mark says nothing about loops in a row, about values that positions compute again, or about a loop around that stays in order. The places of
+//! accesses decide this (`kernel/dependence/`). They also check the marks: debug builds find no independent loop without a mark ([`unmarked`]).
+//!
+//! First, kernels are rewritten into forms in which more accesses are found to be independent (`normal.rs`).
 //!
 //! The rounds of one workgroup can be chosen freely: they are rounds that read the same places (`uniform.rs`).
 //!
@@ -30,7 +32,8 @@ mod writes;
 #[cfg(test)]
 mod tests;
 
-use super::{COMMON, DEAD, INVARIANTS, KNOWN, WHOLE};
+use super::whole::{in_one_range, in_order};
+use super::{COMMON, DEAD, INVARIANTS, KNOWN};
 use crate::kernel::dependence::Places;
 use crate::kernel::intervals::Assumed;
 use crate::kernel::verify::verify;
@@ -44,7 +47,7 @@ use rustc_hash::FxHashSet;
 use smallvec::smallvec;
 pub use staged::staged;
 pub use team::team;
-use tree::{Item, Planner};
+use tree::{Independence, Item, Planner};
 use used::only_used;
 
 /// A kernel with a grid that computes a part of a kernel.
@@ -65,16 +68,27 @@ pub struct Stage {
 /// In debug builds, if a kernel breaks a rule of the language.
 pub fn stages(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places) -> Option<Vec<Stage>> {
     let kernel = with_numbers(kernel, integers);
-    let mut planner = Planner::new(&kernel, assumed, places);
+    let mut planner = Planner::new(&kernel, assumed, places, Independence::Marks);
     let stages = planner.stages();
     let is_grid = |items: &Vec<Item>| items.iter().map(Item::positions).fold(0, u64::saturating_add) <= MOST_POSITIONS;
     stages.iter().all(is_grid).then(|| stages.iter().map(|items| stage(&kernel, &planner, items)).collect())
 }
 
+/// Returns the counters of loops whose rounds are independent by the places of their accesses, but that are not marked. The parameters are those of
+/// [`stages`].
+pub fn unmarked(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places) -> Vec<Value> {
+    let kernel = with_numbers(kernel, integers);
+    let mut planner = Planner::new(&kernel, assumed, places, Independence::Places);
+    let stages = planner.stages();
+    let mut found = Vec::new();
+    stages.iter().flatten().for_each(|item| item.unmarked(&kernel.body, &mut found));
+    found
+}
+
 /// Replaces the integer parameters of a kernel by constants, and simplifies it.
 fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
     let mut kernel = kernel.clone();
-    (WHOLE.run)(&mut kernel);
+    in_one_range(&mut kernel);
     let constant =
         |(&param, &number): (&Value, &i64)| Statement { results: smallvec![param], inst: Inst::Constant { bits: number as u64 } };
     let constants: Vec<Statement> = kernel.body.params.iter().zip(integers).map(constant).collect();
@@ -118,6 +132,7 @@ fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
     let grid = Some(Grid { positions, workgroup: WORKGROUP });
     let mut written =
         Kernel { name: kernel.name.clone(), buffers: kernel.buffers.clone(), integers: 1, grid, types, body, proof: Proof::Alone };
+    in_order(&mut written);
     for pass in [COMMON, DEAD] {
         (pass.run)(&mut written);
     }

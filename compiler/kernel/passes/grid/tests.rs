@@ -9,9 +9,23 @@ use crate::kernel::dependence::apart;
 use crate::kernel::interpret::{interpret, interpret_grid};
 use crate::kernel::text::parse_kernel;
 
-/// Returns the stages of a kernel whose operands do not overlap.
+/// Marks the loops of a kernel whose rounds are independent by the places of their accesses.
+fn marked(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places) -> Kernel {
+    let found = unmarked(kernel, integers, assumed, places);
+    let mut kernel = kernel.clone();
+    kernel.body.for_each_statement_mut(&mut |statement| {
+        if let Inst::For { each, body, .. } = &mut statement.inst {
+            *each |= found.contains(&body.params[0]);
+        }
+    });
+    assert_eq!(verify(&kernel), Ok(()), "{kernel}");
+    kernel
+}
+
+/// Returns the stages of a kernel whose operands do not overlap. Its independent loops are marked first.
 fn stages_of(kernel: &Kernel) -> Vec<Stage> {
-    stages(kernel, &[], &Assumed::default(), &apart(kernel.pointer_params().count())).expect("few positions")
+    let (assumed, places) = (Assumed::default(), apart(kernel.pointer_params().count()));
+    stages(&marked(kernel, &[], &assumed, &places), &[], &assumed, &places).expect("few positions")
 }
 
 /// Makes the contents of a kernel's pointer parameters; `of` gives the bytes of one.
@@ -35,6 +49,71 @@ fn positions(text: &str) -> Vec<u64> {
     }
     assert_eq!(whole, parts, "{}", stages.iter().map(|stage| stage.kernel.to_string()).collect::<String>());
     stages.iter().map(|stage| stage.kernel.grid.map_or(0, |grid| grid.positions)).collect()
+}
+
+/// Rows at loaded places. Only a mark says that they are different rows.
+#[test]
+fn marked_loops_are_positions_and_others_are_not() {
+    let of = |kind: &str, column: &str| {
+        let text = format!(
+            "kernel @k(at: input i8[4] align 1, x: input i32[32] align 4, y: output i32[32] align 4) {{
+              {kind} %1 in 0..4 step 1 {{
+                %2: i8 = load at[%1]
+                %3: i64 = sign_extend %2
+                %4: i64 = and %3, 3
+                %5: i64 = mul %4, 8
+                {column} %6 in 0..8 step 1 {{
+                  %7: i64 = add %5, %6
+                  %8: i32 = load x[%7]
+                  store y[%7], %8
+                }}
+              }}
+            }}"
+        );
+        let kernel = parse_kernel(&text).expect("a kernel");
+        let stages = stages(&kernel, &[], &Assumed::default(), &apart(3)).expect("few positions");
+        let [Stage { kernel, .. }] = &stages[..] else { panic!("one stage of {kernel}") };
+        assert_eq!(verify(kernel), Ok(()), "{kernel}");
+        kernel.grid.map_or(0, |grid| grid.positions)
+    };
+    assert_eq!(of("for each", "for each"), 4 * 8);
+    assert_eq!(of("for each", "for"), 4);
+    assert_eq!(of("for", "for"), 1);
+    // All positions run the rows in order. The places of different columns differ in any two rows.
+    assert_eq!(of("for", "for each"), 8);
+}
+
+/// A mark holds for one round of the loop around. Here column 0 of a row is column 1 of the row before.
+#[test]
+fn a_mark_inside_of_a_loop_in_order_is_not_enough() {
+    let text = "kernel @k(x: input i32[12] align 4, y: output i32[12] align 4) {
+      for %1 in 0..5 step 1 {
+        for each %2 in 0..8 step 1 {
+          %3: i64 = add %1, %2
+          %4: i32 = load x[%3]
+          %5: i32 = load y[%3]
+          %6: i32 = add %4, %5
+          store y[%3], %6
+        }
+      }
+    }";
+    assert_eq!(positions(text), [1]);
+    assert_eq!(positions(&text.replace("add %1, %2", "add 0, %2")), [8]);
+}
+
+/// Each position would compute the sum of a row that others have overwritten.
+#[test]
+fn a_mark_does_not_hold_for_values_that_positions_compute_again() {
+    let text = "kernel @k(y: output i32[8] align 4) {
+      %1: i32 = load y[3]
+      for each %2 in 0..8 step 1 {
+        %3: i32 = load y[%2]
+        %4: i32 = add %3, %1
+        store y[%2], %4
+      }
+    }";
+    assert_eq!(positions(text), [1]);
+    assert_eq!(positions(&text.replace("load y[3]", "add 3, 0")), [8]);
 }
 
 #[test]
@@ -370,7 +449,8 @@ fn tensors_in_one_memory_meet_where_they_overlap() {
     )
     .expect("a kernel");
     let positions = |places: Places| -> Vec<u64> {
-        let stages = stages(&kernel, &[], &Assumed::default(), &places).expect("few positions");
+        let assumed = Assumed::default();
+        let stages = stages(&marked(&kernel, &[], &assumed, &places), &[], &assumed, &places).expect("few positions");
         stages.iter().map(|stage| stage.kernel.grid.map_or(0, |grid| grid.positions)).collect()
     };
     assert_eq!(positions(vec![(0, 0), (1, 0), (2, 0)]), [8]);
@@ -465,8 +545,9 @@ fn whole_tiles_and_their_rest_are_positions() {
         }
       }
     }";
-    let kernel = parse_kernel(text).unwrap();
-    let stages = stages(&kernel, &[0, 9], &Assumed::default(), &apart(2)).unwrap();
+    let (assumed, places) = (Assumed::default(), apart(2));
+    let kernel = marked(&parse_kernel(text).unwrap(), &[0, 9], &assumed, &places);
+    let stages = stages(&kernel, &[0, 9], &assumed, &places).unwrap();
     let counts: Vec<u64> = stages.iter().map(|stage| stage.kernel.grid.unwrap().positions).collect();
     assert_eq!(counts, [8 * 2 + 2]);
 }

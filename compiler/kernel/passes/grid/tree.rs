@@ -52,11 +52,33 @@ impl Item {
     pub fn positions(&self) -> u64 {
         self.nest.as_ref().map_or(1, |nest| nest.rounds.saturating_mul(nest.body.positions()))
     }
+
+    /// Adds the counters of loops whose rounds are positions, but that are not marked. The item belongs to `region`.
+    pub fn unmarked(&self, region: &Region, found: &mut Vec<Value>) {
+        let (Some(nest), [statement]) = (&self.nest, &region.statements[self.statements.clone()]) else { return };
+        let Inst::For { each, body, .. } = &statement.inst else { return };
+        if !each && nest.rounds > 1 {
+            found.extend(body.params.first());
+        }
+        if let Tree::Items(items) = &nest.body {
+            items.iter().for_each(|item| item.unmarked(body, found));
+        }
+    }
+}
+
+/// The source of the knowledge that rounds of a loop are independent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Independence {
+    /// The marks of the loops.
+    Marks,
+    /// The places of all accesses. This checks the marks.
+    Places,
 }
 
 /// Divides a kernel into positions.
 pub struct Planner<'k> {
     pub loops: Loops<'k>,
+    independence: Independence,
     /// Counters of the enclosing loops whose rounds are positions.
     positions: Vec<Value>,
     /// Counters of all enclosing loops.
@@ -65,8 +87,8 @@ pub struct Planner<'k> {
 
 impl<'k> Planner<'k> {
     /// Makes a planner for a verified kernel whose callers keep what is assumed. `places` says where its pointer parameters are.
-    pub fn new(kernel: &'k Kernel, assumed: &Assumed, places: &Places) -> Self {
-        Self { loops: Loops::of(kernel, assumed, places), positions: vec![], around: vec![] }
+    pub fn new(kernel: &'k Kernel, assumed: &Assumed, places: &Places, independence: Independence) -> Self {
+        Self { loops: Loops::of(kernel, assumed, places), independence, positions: vec![], around: vec![] }
     }
 
     /// Divides the kernel's body into stages that run one after another. The items of a stage run at the same time.
@@ -178,7 +200,7 @@ impl<'k> Planner<'k> {
     /// Returns the loop as positions, if its rounds or rounds inside it are positions.
     fn nest(&mut self, region: &Region, range: &Range<usize>, outer: u64) -> Option<Nest> {
         let (counter, most, body) = self.candidate(region, range)?;
-        let is_apart = most > 1 && self.is_apart(region, range, counter, body);
+        let is_apart = most > 1 && self.may_be_apart(region, range) && self.is_apart(region, range, counter, body);
         let rounds = if is_apart { most as u64 } else { 1 };
         self.around.push(counter);
         self.positions.extend(is_apart.then_some(counter));
@@ -191,6 +213,12 @@ impl<'k> Planner<'k> {
             tree => tree,
         };
         (is_apart || tree != Tree::Whole).then_some(Nest { rounds, body: tree })
+    }
+
+    /// Tests whether the rounds of a loop may be positions as far as its mark says.
+    fn may_be_apart(&self, region: &Region, range: &Range<usize>) -> bool {
+        let is_marked = |statement: &Statement| matches!(statement.inst, Inst::For { each: true, .. });
+        self.independence == Independence::Places || region.statements[range.clone()].iter().all(is_marked)
     }
 
     /// Tests whether different rounds of a loop are independent of each other, and of the values that each position computes before it.
@@ -206,16 +234,29 @@ impl<'k> Planner<'k> {
                 return false;
             }
         }
+        if before.is_empty() && self.has_marks_around() {
+            return true;
+        }
         around.push(counter);
         let mut inside = Vec::new();
         if self.loops.accesses(&body.statements, &mut around, &mut inside).is_none() {
             return false;
         }
         dedup(&mut inside);
-        let of = |other: Value| if other == counter { Rounds::Differ } else { Rounds::Any };
-        let pairs = |a: &Access| inside.iter().any(|b| self.loops.meet(a, b, of));
         let read_before = |a: &Access| inside.iter().any(|b| self.loops.meet(a, b, |_| Rounds::Any));
-        !inside.iter().any(pairs) && !before.iter().any(read_before)
+        (self.has_marks_around() || self.are_apart(&inside, counter)) && !before.iter().any(read_before)
+    }
+
+    /// Tests whether the mark of a loop is enough. A mark holds for one round of the loops around. It holds for all their rounds if these are positions,
+    /// too. If positions run a loop around in order, different rounds of both loops may meet.
+    fn has_marks_around(&self) -> bool {
+        self.independence == Independence::Marks && self.around == self.positions
+    }
+
+    /// Tests whether the places of accesses differ in different rounds of a loop, for any rounds of the loops around.
+    fn are_apart(&self, inside: &[Access], counter: Value) -> bool {
+        let of = |other: Value| if other == counter { Rounds::Differ } else { Rounds::Any };
+        !inside.iter().any(|a| inside.iter().any(|b| self.loops.meet(a, b, of)))
     }
 
     /// Tests whether two ranges can meet, in any rounds of the enclosing loops that are not positions.

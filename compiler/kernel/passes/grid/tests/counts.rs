@@ -9,7 +9,8 @@ const MOST: i64 = 300;
 fn open_stages(kernel: &Kernel) -> Vec<Stage> {
     let elements = [(0, crate::kernel::intervals::Interval { low: 0, high: MOST })].into();
     let assumed = Assumed { elements, ..Assumed::default() };
-    stages(kernel, &[], &assumed, &apart(kernel.pointer_params().count())).expect("few positions")
+    let places = apart(kernel.pointer_params().count());
+    stages(&marked(kernel, &[], &assumed, &places), &[], &assumed, &places).expect("few positions")
 }
 
 /// Returns the number of workgroups that a stage's count gives for an extent.
