@@ -98,6 +98,15 @@ impl Registers {
     }
 }
 
+/// The owner of scratch memory inside independent loops.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scratch {
+    /// Rounds run in order on a core. Each finds what the rounds before it left, such as rows in a ring, and may overwrite it.
+    OfAllRounds,
+    /// Rounds are positions of a grid, and run in any order. What one leaves is lost for the others, and each needs memory of its own.
+    OfOneRound,
+}
+
 /// The widening dot product that a machine has as one instruction (or its shortest sequence).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DotProduct {
@@ -224,8 +233,10 @@ pub struct Machine {
     pub scales_floats: bool,
     /// `true` if loading binary16 as binary32 is one instruction.
     pub widens_halves: bool,
-    /// `true` if iterations of a kernel's loops run in parallel, so that they must not share scratch memory.
-    pub at_once: bool,
+    /// Owner of scratch memory inside independent loops.
+    pub scratch: Scratch,
+    /// `true` if other rounds compute while one waits for its sums. Sums side by side then gain nothing.
+    pub hides_latency: bool,
     /// `true` if looking up bytes in a table of 256 bytes in registers takes far fewer instructions than one by one.
     pub byte_tables: bool,
     /// `true` if looking up bytes in a table of 256 entries of 32 bits does, too.
@@ -272,14 +283,9 @@ impl Machine {
         }
     }
 
-    /// Tests whether rounds of independent loops run one after another. They may then share scratch memory.
+    /// Tests whether rounds of independent loops may use the same scratch memory.
     pub fn shares_scratch(&self) -> bool {
-        !self.at_once
-    }
-
-    /// Tests whether rounds of independent loops run at the same time. Each then waits for its own sums while others compute.
-    pub fn hides_latency(&self) -> bool {
-        self.at_once
+        self.scratch == Scratch::OfAllRounds
     }
 
     /// Tests whether every lane of a vector is a register of its own.
@@ -346,7 +352,8 @@ const LEAST: Machine = Machine {
     splits_bytes: false,
     scales_floats: false,
     widens_halves: false,
-    at_once: false,
+    scratch: Scratch::OfAllRounds,
+    hides_latency: false,
     byte_tables: false,
     word_tables: false,
     interleaved_bytes: 16,
@@ -592,7 +599,8 @@ const fn gpu(level: &'static str, limits: Gpu) -> GpuMachine {
         rounds_floats: false,
         shifts_by_lane: true,
         widens_halves: true,
-        at_once: true,
+        scratch: Scratch::OfOneRound,
+        hides_latency: true,
         ..LEAST
     };
     GpuMachine { level, limits, capabilities }

@@ -91,14 +91,14 @@ impl<'a> Context<'a> {
         self.threads.count > 1
     }
 
-    /// Tests whether iterations of independent loops run one after another. They may then share scratch memory.
+    /// Tests whether rounds of independent loops may use the same scratch memory.
     pub fn shares_scratch(&self) -> bool {
         self.machine.shares_scratch()
     }
 
-    /// Tests whether iterations of independent loops run at the same time. Each then waits for its own sums while others compute.
+    /// Tests whether other rounds compute while one waits for its sums.
     pub fn hides_latency(&self) -> bool {
-        self.machine.hides_latency()
+        self.machine.hides_latency
     }
 
     /// Returns the multiply-accumulate operations from which a kernel may be split. With threads, the cost of the finished kernel decides, too.

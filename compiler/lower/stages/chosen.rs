@@ -79,7 +79,7 @@ fn of_group<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group, purpo
 fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> Result<Vec<Scheduled<'a>>, Unsupported> {
     let of_machine = |&machine: &&'static Machine| {
         let choice = Choice::new(frame.context(&grouped.function, group, machine))?;
-        let is_on_device = machine.at_once;
+        let is_on_device = frame.is_on_device(machine);
         Ok(Scheduled { needs: choice.requirements(), scratch_ranges: choice.scratch_parts(), is_on_device, choice })
     };
     frame.machines.iter().map(of_machine).collect()

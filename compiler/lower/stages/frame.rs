@@ -55,6 +55,11 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Tests whether a machine is the GPU's.
+    pub fn is_on_device(&self, machine: &'static Machine) -> bool {
+        self.options.gpu.is_some_and(|gpu| std::ptr::eq(machine, &gpu.capabilities))
+    }
+
     /// Tests whether a group computes a row in short sections.
     fn shortens(&self, group: &Group) -> bool {
         group.root().is_some_and(|root| self.shortened.contains(&root))
