@@ -26,6 +26,8 @@ pub struct BlockData<I> {
     pub end: Option<(I, Vec<Edge>)>,
     /// `true` for the head of an innermost loop.
     pub hot: bool,
+    /// `true` for the head of a counted loop, which is only entered for a round or more.
+    pub counted: bool,
 }
 
 impl<I> BlockData<I> {
@@ -74,7 +76,7 @@ impl<I> Function<I> {
 
     /// Makes a new block that is not in the order yet.
     pub fn block(&mut self) -> Block {
-        self.blocks.push(BlockData { params: vec![], insts: vec![], end: None, hot: false });
+        self.blocks.push(BlockData { params: vec![], insts: vec![], end: None, hot: false, counted: false });
         Block(self.blocks.len() as u32 - 1)
     }
 

@@ -30,7 +30,7 @@ pub use address::{Access, Address, Base, Bound};
 pub use assemble::assemble;
 pub use buffer::Buffer;
 pub use error::{AddressError, AssemblyError, Missing, NumberError, Position, RowFault};
-pub use function::{Block, Edge, Function};
+pub use function::{Block, BlockData, Edge, Function};
 pub use instruction::{Flow, Instruction, InstructionSet, Need, Reach};
 pub use invariants::move_numbers;
 pub use layout::Emitted;

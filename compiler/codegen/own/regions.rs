@@ -107,7 +107,9 @@ impl<S: Select> Lowering<'_, S> {
         }
         self.start(head);
         let i = self.scalar();
-        self.function.at(head).params.push(i);
+        let data = self.function.at(head);
+        data.counted = true;
+        data.params.push(i);
         let inside = self.params(head, carried);
         let Some((&index, rest)) = body.params.split_first() else { return self.bug("a counted loop without a counter") };
         self.define(index, S::held_scalar(i));

@@ -29,7 +29,7 @@ pub fn listing(kernel: &Kernel, machine: &CpuMachine) -> Result<String, CodegenE
 
 fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenError> {
     let joined = |function: &mut Function<_>, _: &[u32]| {
-        step_pointers::<Riscv>(function);
+        step_pointers::<Riscv>(function, |_, _, _| false);
         let mut uses = count_uses(function);
         sweep(function, &mut uses);
     };

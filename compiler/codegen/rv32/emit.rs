@@ -42,7 +42,9 @@ impl Emitter<'_> {
                 self.code.half(0x9002 | u16::from(word(at, 1)?) << 7);
                 Ok(())
             }
-            Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => Err(AssemblyError::misplaced(inst.op, Position::Inside)),
+            Op::Jump | Op::CompareBranch(_) | Op::CountBranch | Op::Return(_) | Op::ReturnWith => {
+                Err(AssemblyError::misplaced(inst.op, Position::Inside))
+            }
         }
     }
 

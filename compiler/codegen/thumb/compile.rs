@@ -6,6 +6,7 @@ use super::fuse::fuse;
 use super::listing::text;
 use super::lowering::Thumb;
 use super::pairs::pair_words;
+use super::rounds::count_rounds;
 use super::set::Thumb2;
 use super::steps::step_by_access;
 use super::sums::keep_sums;
@@ -40,7 +41,7 @@ fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenErro
     let state = |kernel: &Kernel| Thumb::new(kernel, machine);
     let joined = |function: &mut Function<_>, uses: &[u32]| {
         fuse(function, uses, machine.has(Extension::Dsp));
-        step_pointers::<Thumb>(function);
+        step_pointers::<Thumb>(function, |function, round, numbers| machine.has(Extension::Mve) && count_rounds(function, round, numbers));
         pair_words(function);
         step_by_access(function);
         let mut uses = count_uses(function);

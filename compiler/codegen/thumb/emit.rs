@@ -72,7 +72,7 @@ impl Emitter<'_> {
             }
             Op::Call(Some(target)) => self.code.call(target),
             Op::Call(None) => self.code.call_at(general(at, 1)?),
-            Op::Jump | Op::CompareBranch(_) | Op::Return(_) | Op::ReturnWith => {
+            Op::Jump | Op::CompareBranch(_) | Op::CountBranch | Op::Return(_) | Op::ReturnWith => {
                 return Err(AssemblyError::misplaced(inst.op, Position::Inside));
             }
         }

@@ -3,12 +3,12 @@
 use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, LR};
 use super::rows;
-use crate::codegen::own::Function;
+use crate::codegen::own::{BlockData, Function};
 use regalloc2::{PReg, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Registers with even numbers, the cheapest first. The link register is free once the return address is saved.
-const EVEN: [u8; 8] = [0, 2, 4, 6, 8, 10, 12, LR];
+pub(super) const EVEN: [u8; 8] = [0, 2, 4, 6, 8, 10, 12, LR];
 
 /// Sums that become each other, by products or by edges, form a chain. All of a chain is in one register if possible.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Chains {
 }
 
 /// Returns the result and the sum of a product of vectors.
-fn product(inst: &Inst) -> Option<(VReg, VReg)> {
+pub(super) fn product(inst: &Inst) -> Option<(VReg, VReg)> {
     match (inst.op, &inst.args[..]) {
         (Op::Row(row), &[Arg::Def(to), Arg::Tied(sum), ..]) if row == &rows::VMLADAVA => Some((to, sum)),
         _ => None,
@@ -49,6 +49,7 @@ pub(super) fn even_sums(function: &mut Function<Inst>) {
         let data = function.at(block);
         let here: Vec<VReg> = data.insts.iter().filter_map(product).map(|(to, _)| chains.first(to)).collect();
         let mut taken: FxHashSet<u8> = here.iter().filter_map(|chain| registers.get(chain).copied()).collect();
+        taken.extend(counts_rounds(data).then_some(LR));
         for (number, chain) in here.iter().enumerate() {
             let free = || EVEN.into_iter().find(|register| !taken.contains(register)).unwrap_or(EVEN[number % EVEN.len()]);
             let register = *registers.entry(*chain).or_insert_with(free);
@@ -63,6 +64,11 @@ pub(super) fn even_sums(function: &mut Function<Inst>) {
             }
         }
     }
+}
+
+/// Tests whether the link register counts the rounds of a block.
+fn counts_rounds(data: &BlockData<Inst>) -> bool {
+    data.end.as_ref().is_some_and(|(inst, _)| inst.op == Op::CountBranch)
 }
 
 /// Joins the sums of products, and those that edges pass to a block's parameters.

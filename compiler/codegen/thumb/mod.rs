@@ -17,6 +17,7 @@ mod number;
 mod ops;
 mod pairs;
 mod registers;
+mod rounds;
 mod rows;
 mod select;
 mod set;

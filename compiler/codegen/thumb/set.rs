@@ -22,6 +22,8 @@ pub(super) enum Condition {
     Flags(Flags),
     /// A register that is 0 (`true`) or not 0 (`false`).
     Zero(u8, bool),
+    /// The link register, which the jump makes less by one: it is not 0 then (`true`) or 0 (`false`).
+    Rounds(bool),
 }
 
 /// Makes the reach of a jump, `more` bytes after which its distance begins.
@@ -37,6 +39,8 @@ const ON_FLAGS: [Reach; 2] = [reach(2, 1 << 8, 0), reach(4, 1 << 20, 0)];
 const ON_ZERO: [Reach; 3] = [Reach { bytes: 2, from: 4, to: 130 }, reach(4, 1 << 8, 2), reach(6, 1 << 20, 2)];
 /// Reach of a 32-bit comparison before a conditional B.
 const ON_HIGH_ZERO: [Reach; 2] = [reach(6, 1 << 8, 4), reach(8, 1 << 20, 4)];
+/// Reach of LE, which only jumps back, and of a SUBS before a conditional B.
+const ON_ROUNDS: [Reach; 3] = [Reach { bytes: 4, from: 4 - 4094, to: 2 }, reach(6, 1 << 8, 4), reach(8, 1 << 20, 4)];
 
 /// Tests whether vector registers hold values of a kernel on a machine.
 pub fn has_vectors(kernel: &Kernel, machine: &CpuMachine) -> bool {
@@ -194,6 +198,7 @@ impl InstructionSet for Thumb2 {
                 compare(&inst.args, at, code)?;
                 Ok(Condition::Flags(flags))
             }
+            Op::CountBranch => Ok(Condition::Rounds(true)),
             other => Err(AssemblyError::misplaced(other, Position::Branch)),
         }
     }
@@ -202,6 +207,7 @@ impl InstructionSet for Thumb2 {
         match condition {
             Condition::Flags(flags) => Condition::Flags(flags.inverse()),
             Condition::Zero(register, zero) => Condition::Zero(register, !zero),
+            Condition::Rounds(more) => Condition::Rounds(!more),
         }
     }
 
@@ -211,6 +217,8 @@ impl InstructionSet for Thumb2 {
             Some(Condition::Flags(_)) => &ON_FLAGS,
             Some(Condition::Zero(register, _)) if LOW.contains(&usize::from(register)) => &ON_ZERO,
             Some(Condition::Zero(..)) => &ON_HIGH_ZERO,
+            Some(Condition::Rounds(true)) => &ON_ROUNDS,
+            Some(Condition::Rounds(false)) => &ON_ROUNDS[1..],
         }
     }
 
@@ -231,6 +239,12 @@ impl InstructionSet for Thumb2 {
                 let rest = distance - code.bytes.len() as i64;
                 jump_on(if zero { Flags::Equal } else { Flags::NotEqual }, far, rest, &mut code);
             }
+            Some(Condition::Rounds(_)) if bytes.len() == ON_ROUNDS[0].bytes => end_loop(distance, &mut code),
+            Some(Condition::Rounds(more)) => {
+                code.word(LESS_ROUNDS);
+                let far = usize::from(bytes.len() == ON_ROUNDS[2].bytes);
+                jump_on(if more { Flags::NotEqual } else { Flags::Equal }, far, distance - 4, &mut code);
+            }
         }
         bytes.copy_from_slice(&code.bytes);
     }
@@ -247,6 +261,15 @@ impl InstructionSet for Thumb2 {
     fn refer(&self, constant: Infallible, _: i64, _: &mut [u8]) -> Result<(), AssemblyError> {
         match constant {}
     }
+}
+
+/// SUBS: makes the link register less by one, and sets the flags.
+const LESS_ROUNDS: u32 = 0xF1BE_0E01;
+
+/// Writes LE: makes the link register less by one, and jumps back unless it is 0 then.
+pub(super) fn end_loop(distance: i64, code: &mut Assembler) {
+    let units = ((4 - distance) >> 1) as u32;
+    code.word(0xF00F_C001 | (units & 1) << 11 | (units >> 1) << 1);
 }
 
 /// Writes B in 16 or in 32 bits.

@@ -49,6 +49,8 @@ pub enum Op<O: Operations> {
     Jump,
     /// a, b: jump to the first block if the relation holds, else to the second.
     CompareBranch(O::Relation),
+    /// def, use: the number of rounds that remain, and one more. Jump to the first block unless none remains, else to the second.
+    CountBranch,
     /// Return with a status.
     Return(i32),
     /// def: the address of data or of a function, plus an offset.
@@ -92,7 +94,7 @@ impl<O: Operations> Instruction for Inst<O> {
     fn flow(&self) -> Flow {
         match self.op {
             Op::Jump => Flow::Jump,
-            Op::CompareBranch(_) => Flow::Branch,
+            Op::CompareBranch(_) | Op::CountBranch => Flow::Branch,
             Op::Return(_) | Op::ReturnWith => Flow::Return,
             Op::Parameters | Op::Call(_) => Flow::Straight { pure: false },
             _ => Flow::Straight { pure: O::is_pure(self) },

@@ -11,27 +11,37 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Value of a pointer: a loop-invariant base, and the factor of the counter that is added.
 type Key = (VReg, i32);
 
-/// A loop that a pointer may end: the pointer's next value, its base address, and the factor of the counter.
-type Ended = (Round, (VReg, Address, i32));
+/// A pointer that may end a loop: its next value, its base address, and the factor of the counter.
+type Ending = (VReg, Address, i32);
 
-/// Makes pointers for all innermost loops.
-pub fn step_pointers<S: Stepped>(function: &mut Function<Inst<S::Own>>) {
+/// Registers that hold constants.
+pub type Numbers = FxHashMap<VReg, i32>;
+
+/// Makes pointers for all innermost loops. `counts` lets a loop end by its number of rounds, and returns `true`, if the machine can.
+pub fn step_pointers<S: Stepped>(
+    function: &mut Function<Inst<S::Own>>,
+    counts: impl Fn(&mut Function<Inst<S::Own>>, &Round, &Numbers) -> bool,
+) {
     let numbers = numbers(function);
     let rounds: Vec<Round> = function.order.iter().filter_map(|head| Round::of::<S>(function, *head)).collect();
-    let stepped = |round: Round| Some((rewritten::<S>(function, &round, &numbers)?, round));
-    let ended: Vec<Ended> = rounds.into_iter().filter_map(stepped).map(|(pointer, round)| (round, pointer)).collect();
+    let endings: Vec<Option<Ending>> = rounds.iter().map(|round| rewritten::<S>(function, round, &numbers)).collect();
     let mut uses = count_uses(function);
     sweep(function, &mut uses);
-    for (round, pointer) in ended {
+    for (round, pointer) in rounds.into_iter().zip(endings) {
         // The counter is only used by its sum, and the sum by the comparison and the next round.
-        if uses[round.counter.vreg()] == 1 && uses[round.next.vreg()] == 2 {
+        let is_free = uses[round.counter.vreg()] == 1 && uses[round.next.vreg()] == 2;
+        if counts(function, &round, &numbers) {
+            if is_free {
+                round.drop_counter::<S>(function);
+            }
+        } else if let Some(pointer) = pointer.filter(|_| is_free) {
             round.end_by::<S>(function, pointer, &numbers);
         }
     }
 }
 
 /// Returns the registers that hold constants.
-fn numbers<O: Operations>(function: &Function<Inst<O>>) -> FxHashMap<VReg, i32> {
+fn numbers<O: Operations>(function: &Function<Inst<O>>) -> Numbers {
     let number = |inst: &Inst<O>| match (inst.op, &inst.args[..]) {
         (Op::Constant(number), &[Arg::Def(to)]) => Some((to, number)),
         _ => None,
@@ -42,7 +52,7 @@ fn numbers<O: Operations>(function: &Function<Inst<O>>) -> FxHashMap<VReg, i32> 
 /// Registers of a loop that hold addresses: the value of a pointer plus a displacement.
 struct Places<'a> {
     /// Registers that hold constants.
-    numbers: &'a FxHashMap<VReg, i32>,
+    numbers: &'a Numbers,
     /// Registers that each round defines.
     inside: FxHashSet<VReg>,
     /// Registers that hold multiples of the counter, with their factors.
@@ -51,7 +61,7 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn new<O: Operations>(function: &Function<Inst<O>>, round: &Round, numbers: &'a FxHashMap<VReg, i32>) -> Self {
+    fn new<O: Operations>(function: &Function<Inst<O>>, round: &Round, numbers: &'a Numbers) -> Self {
         let data = &function.blocks[round.head.0 as usize];
         let defined = data.insts.iter().flat_map(|inst| &inst.args).filter_map(|arg| match arg {
             Arg::Def(v) | Arg::EarlyDef(v) | Arg::FixedDef(v, _) => Some(*v),
@@ -138,7 +148,7 @@ fn access<O: Operations>(inst: &mut Inst<O>, place: Address) {
 }
 
 /// Returns the accesses of a loop: their positions in the block, with the value of a pointer and the displacement.
-fn accesses<S: Stepped>(function: &Function<Inst<S::Own>>, round: &Round, numbers: &FxHashMap<VReg, i32>) -> Vec<(usize, Key, i32)> {
+fn accesses<S: Stepped>(function: &Function<Inst<S::Own>>, round: &Round, numbers: &Numbers) -> Vec<(usize, Key, i32)> {
     let mut places = Places::new(function, round, numbers);
     let mut found = vec![];
     for (at, inst) in function.blocks[round.head.0 as usize].insts.iter().enumerate() {
@@ -150,11 +160,7 @@ fn accesses<S: Stepped>(function: &Function<Inst<S::Own>>, round: &Round, number
 }
 
 /// Makes a pointer for each value of a loop that an access can step. Returns the pointer that may end the loop.
-fn rewritten<S: Stepped>(
-    function: &mut Function<Inst<S::Own>>,
-    round: &Round,
-    numbers: &FxHashMap<VReg, i32>,
-) -> Option<(VReg, Address, i32)> {
+fn rewritten<S: Stepped>(function: &mut Function<Inst<S::Own>>, round: &Round, numbers: &Numbers) -> Option<Ending> {
     let accesses = accesses::<S>(function, round, numbers);
     let mut keys: Vec<Key> = vec![];
     for (_, key, _) in &accesses {
@@ -194,7 +200,7 @@ fn pointer<S: Stepped>(
     (base, factor): Key,
     accesses: &[(usize, i32)],
     start: Option<i32>,
-) -> Option<(VReg, Address, i32)> {
+) -> Option<Ending> {
     let mut displacements = accesses.iter().map(|access| access.1);
     let begins = match S::NEGATIVE {
         true => displacements.clone().find(|bytes| *bytes == 0).or_else(|| displacements.next())?,

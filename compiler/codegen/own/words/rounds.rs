@@ -183,7 +183,7 @@ impl Round {
     }
 
     /// Returns the bound of the counter: a constant, or the register that holds it. `numbers` are registers that hold constants.
-    fn bound<O: Operations>(&self, function: &Function<Inst<O>>, numbers: &FxHashMap<VReg, i32>) -> Option<Result<i32, VReg>> {
+    pub fn bound<O: Operations>(&self, function: &Function<Inst<O>>, numbers: &FxHashMap<VReg, i32>) -> Option<Result<i32, VReg>> {
         let (Inst { args, .. }, _) = function.blocks[self.head.0 as usize].end.as_ref()?;
         match args[..] {
             [_, Arg::Number(number)] => Some(Ok(number)),
@@ -205,6 +205,11 @@ impl Round {
         if let Some((inst, _)) = &mut function.at(self.head).end {
             *inst = Inst::new(Op::CompareBranch(S::BELOW), &[Arg::Use(next), Arg::Use(end)]);
         }
+        self.drop_counter::<S>(function);
+    }
+
+    /// Removes the counter, which only its own sum uses.
+    pub fn drop_counter<S: Stepped>(&self, function: &mut Function<Inst<S::Own>>) {
         let head = function.at(self.head);
         head.params.remove(0);
         head.insts.retain(|inst| sum_of::<S>(inst).is_none_or(|sum| sum.0 != self.next));

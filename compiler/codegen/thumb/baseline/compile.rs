@@ -20,7 +20,7 @@ use regalloc2::RegClass;
 /// [`CodegenError::Bug`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
 pub fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenError> {
     let joined = |function: &mut Function<Inst>, _: &[u32]| {
-        step_pointers::<Baseline>(function);
+        step_pointers::<Baseline>(function, |_, _, _| false);
         let mut uses = count_uses(function);
         sweep(function, &mut uses);
         tie_operands(function, &count_uses(function));

@@ -1,18 +1,27 @@
 //! Tests of innermost loops: their instructions for addresses and counters.
 
-use super::decoder::decode;
+use super::ARCHITECTURE;
+use super::decoder::{decode, decode_for};
+use crate::codegen::own::InstructionSet;
 use crate::codegen::thumb::compile_kernel;
+use crate::codegen::thumb::set::{Condition, Thumb2};
 use crate::kernel::intervals::Assumed;
 use crate::kernel::passes::narrow;
 use crate::kernel::text::parse_kernel;
 use crate::machine::machine;
 
-/// Compiles a kernel, and returns the names of the instructions of its last loop. `None` without a decoder.
+/// Compiles a kernel for Cortex-M4F, and returns the names of the instructions of its last loop. `None` without a decoder.
 fn last_loop(text: &str) -> Option<Vec<String>> {
+    last_loop_of("cortex-m4f", "arm", text)
+}
+
+/// Compiles a kernel for a level, and decodes its last loop: see [`last_loop`].
+fn last_loop_of(level: &str, architecture: &str, text: &str) -> Option<Vec<String>> {
     let kernel = narrow(&parse_kernel(text).unwrap(), &Assumed::default());
-    let code = compile_kernel(&kernel, machine("cortex-m4f").unwrap()).unwrap();
-    let lines = decode(&code.bytes)?;
-    let end = lines.iter().rposition(|line| line.starts_with('b') && line.contains("0x")).expect("a branch back");
+    let code = compile_kernel(&kernel, machine(level).unwrap()).unwrap();
+    let lines = decode_for(architecture, &code.bytes)?;
+    let ends = |line: &String| (line.starts_with('b') || line.starts_with("le ")) && line.contains("0x");
+    let end = lines.iter().rposition(ends).expect("a branch back");
     let accesses = |line: &String| line.starts_with("ld") || line.starts_with("st") && !line.starts_with("stmdb");
     let begin = lines[..end].iter().position(accesses).expect("an access");
     Some(lines[begin..=end].iter().map(|line| line.split([' ', '.']).next().unwrap_or_default().to_string()).collect())
@@ -45,9 +54,8 @@ fn products_step_two_pointers_and_count_nothing() {
     assert_eq!(found, ["ldrd", "ldrd", "sxtb16", "smlad", "sxtb16", "smlad", "cmp", "bcc"]);
 }
 
-#[test]
-fn accesses_with_any_stride_step_pointers() {
-    let text = "kernel @k(x: input i8[336] align 1, y: output i16[28] align 4) {
+/// A kernel whose accesses have different strides.
+const STRIDES: &str = "kernel @k(x: input i8[336] align 1, y: output i16[28] align 4) {
       for %1 in 0..28 step 4 {
         %2: i64 = mul %1, 12
         %3: i8 = load x[%2]
@@ -58,8 +66,63 @@ fn accesses_with_any_stride_step_pointers() {
         store y[%1 + 1], %6
       }
     }";
-    let Some(found) = last_loop(text) else { return eprintln!("skipped: no decoder") };
+
+#[test]
+fn accesses_with_any_stride_step_pointers() {
+    let Some(found) = last_loop(STRIDES) else { return eprintln!("skipped: no decoder") };
     assert_eq!(found, ["ldrsb", "ldrsb", "strh", "strh", "cmp", "bcc"]);
+}
+
+#[test]
+fn the_link_register_counts_rounds() {
+    let Some(found) = last_loop_of("cortex-m55", ARCHITECTURE, STRIDES) else { return eprintln!("skipped: no decoder") };
+    assert_eq!(found, ["ldrsb", "ldrsb", "strh", "strh", "le"]);
+    // The number of rounds is computed of bounds that are known when the kernel runs, but not divided.
+    let to_bound = |step: u32| {
+        format!(
+            "kernel @k(x: input i8[64] align 1, n: input i32[2] align 4, y: output i8[64] align 1) {{
+          %1: i32 = load n[0]
+          %2: i32 = signed_min %1, 32
+          %3: i32 = signed_max %2, 0
+          %4: i64 = sign_extend %3
+          %5: i32 = load n[1]
+          %6: i32 = signed_min %5, 32
+          %7: i32 = signed_max %6, 0
+          %8: i64 = sign_extend %7
+          for %9 in %4..%8 step {step} {{
+            %10: i8 = load x[%9]
+            store y[%9], %10
+          }}
+        }}"
+        )
+    };
+    let last = |step| last_loop_of("cortex-m55", ARCHITECTURE, &to_bound(step)).and_then(|found| found.last().cloned());
+    assert_eq!([1, 4, 3].map(last), [Some("le"), Some("le"), Some("bcc")].map(|name| name.map(String::from)));
+}
+
+#[test]
+fn ends_of_counted_loops_decode_to_themselves() {
+    let set = Thumb2::new(machine("cortex-m55").unwrap());
+    for (more, reach, distance, expected) in [
+        (true, 0, -4090, &["le lr, 0x0"][..]),
+        (true, 0, -4, &["le lr, 0x0"]),
+        (true, 1, -8, &["subs lr, lr, #1", "bne 0x0"]),
+        (true, 2, -5000, &["subs lr, lr, #1", "bne 0x0"]),
+        (false, 0, -8, &["subs lr, lr, #1", "beq 0x0"]),
+        (false, 1, -5000, &["subs lr, lr, #1", "beq 0x0"]),
+    ] {
+        let condition = Some(Condition::Rounds(more));
+        let kind = set.reaches(condition)[reach];
+        assert!(kind.holds(distance), "{more} {reach} {distance}");
+        let mut code = vec![0; (-distance) as usize + kind.bytes];
+        let (before, end) = code.split_at_mut((-distance) as usize);
+        before.as_chunks_mut::<2>().0.iter_mut().for_each(|nop| *nop = [0x00, 0xBF]);
+        set.jump(condition, reach, distance, end);
+        let Some(lines) = decode_for(ARCHITECTURE, &code) else { return eprintln!("skipped: no decoder") };
+        assert!(lines.ends_with(&expected.iter().map(|line| line.to_string()).collect::<Vec<_>>()), "{:?}", &lines[lines.len() - 2..]);
+    }
+    assert!(!set.reaches(Some(Condition::Rounds(true)))[0].holds(-4092));
+    assert!(!set.reaches(Some(Condition::Rounds(true)))[0].holds(4), "LE only jumps back");
 }
 
 #[test]
