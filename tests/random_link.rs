@@ -41,7 +41,7 @@ struct Case {
 }
 
 /// Makes the graph of a seed: operators at random, element-wise work that joins again, rows, batches, or chains of convolutions. Machines with
-/// registers of binary64 get this type in addition.
+/// registers of binary64 get this type in addition, and those with vectors of bytes pools of bytes.
 fn graph(seed: u64, machine: &CpuMachine) -> (Module, Vec<Tensor>) {
     use ElementType::*;
     let doubles = machine.has(Extension::Doubles);
@@ -58,6 +58,10 @@ fn graph(seed: u64, machine: &CpuMachine) -> (Module, Vec<Tensor>) {
         2 => chains::batches::module(seed),
         3 => {
             let (module, image) = chains::module(seed);
+            (module, vec![image])
+        }
+        4 if machine.has(Extension::Mve) => {
+            let (module, image) = chains::pools::module(seed);
             (module, vec![image])
         }
         _ => random::module(seed, &options),

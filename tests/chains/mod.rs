@@ -1,10 +1,11 @@
-//! Random chains of operators that work row by row, regions that work batch by batch, gathered images, graphs of element-wise work, extremes of
+//! Random chains of operators that work row by row, pools, regions that work batch by batch, gathered images, graphs of element-wise work, extremes of
 //! saturated values, convolutions of long rows, and programs of views.
 
 pub mod batches;
 pub mod extremes;
 pub mod graphs;
 pub mod picked;
+pub mod pools;
 pub mod rows;
 pub mod views;
 

@@ -133,20 +133,20 @@ impl Select for Neon {
         Held::General(register)
     }
 
-    fn classes(&self, ty: Type) -> Vec<RegClass> {
+    fn classes(&self, _: Value, ty: Type) -> Vec<RegClass> {
         if is_general(ty) { vec![GENERAL] } else { vec![VECTOR; part_count(lane_bytes(ty.lane), ty.lanes)] }
     }
 
-    fn held(&self, ty: Type, parts: Vec<VReg>) -> Held {
+    fn held(&self, _: Value, ty: Type, parts: Vec<VReg>) -> Held {
         if is_general(ty) { Held::General(parts[0]) } else { Held::Vector(Vector { bytes: lane_bytes(ty.lane), lanes: ty.lanes, parts }) }
     }
 
-    fn registers(lowering: &mut Lowering<'_>, ty: Type, held: Held) -> Vec<VReg> {
-        match held {
+    fn registers(lowering: &mut Lowering<'_>, becomes: Value, held: Held) -> Result<Vec<VReg>, CodegenError> {
+        Ok(match held {
             Held::General(register) => vec![register],
-            Held::Vector(vector) if ty.lane == Lane::Mask => lowering.mask_at(&vector, 4).parts,
+            Held::Vector(vector) if lowering.ty(becomes).lane == Lane::Mask => lowering.mask_at(&vector, 4).parts,
             Held::Vector(vector) => vector.parts,
-        }
+        })
     }
 
     fn enter(lowering: &mut Lowering<'_>) -> Result<(), CodegenError> {

@@ -72,12 +72,15 @@ pub trait Select: Sized {
     fn scalar_of(held: &Self::Held) -> Option<VReg>;
     /// Makes a held value of a scalar's register.
     fn held_scalar(register: VReg) -> Self::Held;
-    /// Returns the classes of the registers in which edges pass a value of a type.
-    fn classes(&self, ty: Type) -> Vec<RegClass>;
-    /// Makes a held value of the registers in which an edge passes it.
-    fn held(&self, ty: Type, registers: Vec<VReg>) -> Self::Held;
-    /// Moves a held value to registers in which an edge can pass it.
-    fn registers(lowering: &mut Lowering<'_, Self>, ty: Type, held: Self::Held) -> Vec<VReg>;
+    /// Returns the classes of the registers in which edges pass what becomes a value of a type.
+    fn classes(&self, value: Value, ty: Type) -> Vec<RegClass>;
+    /// Makes a held value of the registers in which edges pass it.
+    fn held(&self, value: Value, ty: Type, registers: Vec<VReg>) -> Self::Held;
+    /// Moves a held value to registers in which an edge can pass it. `becomes` is the value that it becomes there.
+    ///
+    /// # Errors
+    /// The errors of [`Select::enter`].
+    fn registers(lowering: &mut Lowering<'_, Self>, becomes: Value, held: Self::Held) -> Result<Vec<VReg>, CodegenError>;
 
     /// Defines the function's parameters: bases of buffers, and integers.
     ///

@@ -47,25 +47,25 @@ impl<S: Select> Lowering<'_, S> {
         self.end(inst, edges.to_vec());
     }
 
-    /// Moves values to registers in which an edge can pass them.
-    fn arguments(&mut self, values: &[Value]) -> Result<Vec<VReg>, CodegenError> {
+    /// Moves values to registers in which an edge can pass them. `results` are the values of the instruction that they become.
+    fn arguments(&mut self, values: &[Value], results: &[Value]) -> Result<Vec<VReg>, CodegenError> {
         let mut arguments = vec![];
-        for &value in values {
+        for (&value, &result) in values.iter().zip(results) {
             let held = self.get(value)?;
-            arguments.extend(S::registers(self, self.ty(value), held));
+            arguments.extend(S::registers(self, result, held)?);
         }
         Ok(arguments)
     }
 
-    /// Adds block parameters for values of the types of `like`.
-    fn params(&mut self, block: Block, like: &[Value]) -> Vec<S::Held> {
+    /// Adds block parameters for values that become the results of an instruction.
+    fn params(&mut self, block: Block, results: &[Value]) -> Vec<S::Held> {
         let param = |&value: &Value| {
             let ty = self.ty(value);
-            let parts: Vec<VReg> = self.set.classes(ty).into_iter().map(|class| self.register(class)).collect();
+            let parts: Vec<VReg> = self.set.classes(value, ty).into_iter().map(|class| self.register(class)).collect();
             self.function.at(block).params.extend(&parts);
-            self.set.held(ty, parts)
+            self.set.held(value, ty, parts)
         };
-        like.iter().map(param).collect()
+        results.iter().map(param).collect()
     }
 
     /// Opens the scope of a region whose code is in other blocks. `carried` are the values that it carries to its next round.
@@ -90,7 +90,7 @@ impl<S: Select> Lowering<'_, S> {
             Some(number) => Bound::Number(number),
             None => Bound::Register(self.general(counter.end)?),
         };
-        let begin = self.arguments(carried)?;
+        let begin = self.arguments(carried, results)?;
         let (head, exit) = (self.function.block(), self.function.block());
         let entry: Vec<VReg> = std::iter::once(start).chain(begin.iter().copied()).collect();
         let inner_loops = std::mem::take(&mut self.inner_loops);
@@ -110,14 +110,14 @@ impl<S: Select> Lowering<'_, S> {
         let data = self.function.at(head);
         data.counted = true;
         data.params.push(i);
-        let inside = self.params(head, carried);
+        let inside = self.params(head, results);
         let Some((&index, rest)) = body.params.split_first() else { return self.bug("a counted loop without a counter") };
         self.define(index, S::held_scalar(i));
         for (&param, held) in rest.iter().zip(inside) {
             self.define(param, held);
         }
         self.statements(body)?;
-        let yields = self.arguments(&body.yields)?;
+        let yields = self.arguments(&body.yields, results)?;
         let next = self.scalar();
         match S::advance(next, i, counter.step) {
             Some(inst) => self.push(inst),
@@ -157,20 +157,20 @@ impl<S: Select> Lowering<'_, S> {
 
     /// Lowers a do-while loop. The body's first yield is the condition.
     fn repeat_while(&mut self, carried: &[Value], body: &Region, results: &[Value]) -> Result<(), CodegenError> {
-        let begin = self.arguments(carried)?;
+        let begin = self.arguments(carried, results)?;
         let (head, exit) = (self.function.block(), self.function.block());
         let inner_loops = std::mem::take(&mut self.inner_loops);
         self.open(carried);
         self.jump(head, begin);
         self.start(head);
-        let inside = self.params(head, carried);
+        let inside = self.params(head, results);
         for (&param, held) in body.params.iter().zip(inside) {
             self.define(param, held);
         }
         self.statements(body)?;
         let Some((&condition, next)) = body.yields.split_first() else { return self.bug("a loop without a condition") };
         let branch = S::branch_on(self, condition)?;
-        let next = self.arguments(next)?;
+        let next = self.arguments(next, results)?;
         self.leave(branch, (head, next.clone()), (exit, next));
         self.finish_loop(head, exit, inner_loops, results);
         Ok(())
@@ -184,7 +184,7 @@ impl<S: Select> Lowering<'_, S> {
             self.open(&[]);
             self.start(block);
             self.statements(region)?;
-            let arguments = self.arguments(&region.yields)?;
+            let arguments = self.arguments(&region.yields, results)?;
             self.jump(after, arguments);
             self.close();
             // Both regions move invariant code to the same block.

@@ -8,7 +8,7 @@ use super::registers::{GENERAL, SINGLE, SP, VECTORS, double_number};
 use super::rows::{self, Row, Single};
 use super::spill::far_access;
 use super::sums::sums;
-use super::vectors::{Vector, access_vector, step_vector};
+use super::vectors::{Vector, access_vector, choose_lanes, step_vector};
 use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
 use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::{PReg, RegClass};
@@ -113,6 +113,10 @@ impl Emitter<'_> {
                 access_vector(moved, vector(at, if moved.store { at.len().saturating_sub(1) } else { 0 })?, place, self.code)?;
             }
             Own::StepVector(moved, by) => self.step_vector(moved, by, at)?,
+            Own::ChooseLanes(flags) => {
+                let number = |i| vector(at, i);
+                choose_lanes(flags, [number(0)?, number(1)?, number(2)?], [number(3)?, number(4)?], self.code)?;
+            }
             Own::Truth(flags) => {
                 compare(&inst.args, at, self.code)?;
                 self.truth(general(at, 0)?, flags);

@@ -44,6 +44,8 @@ pub(super) enum Own {
     Vector(Vector),
     /// A load or a store of a vector register that moves on by so many bytes. Operands as of [`Self::Step`].
     StepVector(Vector, i32),
+    /// def, chosen, otherwise, a, b, all of vectors: lanes chosen where those of a stand so to those of b.
+    ChooseLanes(Flags),
     /// def, a, b: 1 if a stands so to b, else 0.
     Truth(Flags),
     /// early def, low and high half of a, those of b: 1 if a stands so to b, of 64 bits, else 0.

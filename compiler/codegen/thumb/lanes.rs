@@ -2,12 +2,13 @@
 
 use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
+use super::ops::flags;
 use super::registers::VECTORS;
 use super::rows::{self, Row};
 use super::vectors::Vector;
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
-use crate::codegen::own::words::{Element, LaneOp, VectorOps};
+use crate::codegen::own::words::{ByteOp, Element, LaneOp, LaneShift, LaneTest, VectorOps};
 use crate::kernel::Value;
 use regalloc2::VReg;
 
@@ -29,8 +30,8 @@ fn row_of(op: LaneOp) -> &'static Row {
 }
 
 impl VectorOps for Lowering<'_> {
-    fn loads_vectors(&self, loaded: Value) -> bool {
-        self.set.vectors.contains(loaded)
+    fn holds_bytes(&self, value: Value) -> bool {
+        self.set.vectors.contains(value)
     }
 
     fn holds_lanes(&self, value: Value) -> bool {
@@ -52,6 +53,20 @@ impl VectorOps for Lowering<'_> {
 
     fn add_sixteen_products(&mut self, sum: VReg, a: VReg, b: VReg) -> Result<VReg, CodegenError> {
         Ok(self.row(&rows::VMLADAVA, &[Arg::Tied(sum), Arg::Use(a), Arg::Use(b)]))
+    }
+
+    fn two_bytes(&mut self, op: ByteOp, a: VReg, b: VReg) -> Result<VReg, CodegenError> {
+        let row = match op {
+            ByteOp::SignedMin => &rows::VMIN_BYTES,
+            ByteOp::SignedMax => &rows::VMAX_BYTES,
+            ByteOp::UnsignedMin => &rows::VMIN_UNSIGNED_BYTES,
+            ByteOp::UnsignedMax => &rows::VMAX_UNSIGNED_BYTES,
+        };
+        Ok(self.vector_row(row, &[Arg::Use(a), Arg::Use(b)]))
+    }
+
+    fn vector_of_byte(&mut self, word: VReg) -> Result<VReg, CodegenError> {
+        Ok(self.vector_row(&rows::VDUP_BYTE, &[Arg::Use(word)]))
     }
 
     fn vector_of_words(&mut self, words: [VReg; 4]) -> Result<VReg, CodegenError> {
@@ -83,9 +98,22 @@ impl VectorOps for Lowering<'_> {
         Ok(self.vector_row(row, &[Arg::Use(a), Arg::Use(word)]))
     }
 
-    fn shift_lanes_by(&mut self, a: VReg, count: u32, right: bool) -> Result<VReg, CodegenError> {
-        let row = if right { &rows::VSHR_NUMBER } else { &rows::VSHL_NUMBER };
+    fn shift_lanes_by(&mut self, a: VReg, count: u32, shift: LaneShift) -> Result<VReg, CodegenError> {
+        let row = match shift {
+            LaneShift::Left => &rows::VSHL_NUMBER,
+            LaneShift::Right => &rows::VSHR_UNSIGNED_NUMBER,
+            LaneShift::RightSigned => &rows::VSHR_NUMBER,
+        };
         Ok(self.vector_row(row, &[Arg::Use(a), Arg::Number(count as i32)]))
+    }
+
+    fn choose_lanes(&mut self, LaneTest { op, a, b }: LaneTest, yes: VReg, no: VReg) -> Result<VReg, CodegenError> {
+        let result = self.register(VECTORS);
+        self.emit(
+            Op::Own(Own::ChooseLanes(flags(op, false))),
+            vec![Arg::Def(result), Arg::Use(yes), Arg::Use(no), Arg::Use(a), Arg::Use(b)],
+        );
+        Ok(result)
     }
 
     fn negate_lanes(&mut self, a: VReg) -> Result<VReg, CodegenError> {

@@ -319,6 +319,10 @@ pub(super) const VADD_WORD: Row = of_vectors("vadd.i32", 0xEE21_0F40, &[V(Single
 pub(super) const VMUL_WORD: Row = of_vectors("vmul.i32", 0xEE21_1E60, &[V(Single::D), V(Single::N), W(M)]);
 pub(super) const VMIN: Row = of_vectors("vmin.s32", 0xEF20_0650, VECTORS);
 pub(super) const VMAX: Row = of_vectors("vmax.s32", 0xEF20_0640, VECTORS);
+pub(super) const VMIN_BYTES: Row = of_vectors("vmin.s8", 0xEF00_0650, VECTORS);
+pub(super) const VMAX_BYTES: Row = of_vectors("vmax.s8", 0xEF00_0640, VECTORS);
+pub(super) const VMIN_UNSIGNED_BYTES: Row = of_vectors("vmin.u8", 0xFF00_0650, VECTORS);
+pub(super) const VMAX_UNSIGNED_BYTES: Row = of_vectors("vmax.u8", 0xFF00_0640, VECTORS);
 pub(super) const VAND: Row = of_vectors("vand", 0xEF00_0150, VECTORS);
 pub(super) const VORR: Row = of_vectors("vorr", 0xEF20_0150, VECTORS);
 pub(super) const VEOR: Row = of_vectors("veor", 0xFF00_0150, VECTORS);
@@ -326,6 +330,7 @@ pub(super) const VEOR: Row = of_vectors("veor", 0xFF00_0150, VECTORS);
 pub(super) const VSHL: Row = of_vectors("vshl.s32", 0xEF20_0440, &[V(Single::D), V(Single::M), V(Single::N)]);
 pub(super) const VSHL_NUMBER: Row = of_vectors("vshl.i32", 0xEFA0_0550, VECTOR_AND_NUMBER[0]);
 pub(super) const VSHR_NUMBER: Row = of_vectors("vshr.s32", 0xEFA0_0050, VECTOR_AND_NUMBER[1]);
+pub(super) const VSHR_UNSIGNED_NUMBER: Row = of_vectors("vshr.u32", 0xFFA0_0050, VECTOR_AND_NUMBER[1]);
 pub(super) const VNEG_LANES: Row = of_vectors("vneg.s32", 0xFFB9_03C0, &[V(Single::D), V(Single::M)]);
 /// Saturation of lanes to their lower halves. Upper halves keep their values.
 pub(super) const VQMOVN: Row = narrowing("vqmovnb.s32", 0xEE37_0E01);
@@ -333,6 +338,7 @@ pub(super) const VQMOVN_HALVES: Row = narrowing("vqmovnb.s16", 0xEE33_0E01);
 pub(super) const VQMOVUN: Row = narrowing("vqmovunb.s32", 0xEE35_0E81);
 pub(super) const VQMOVN_UNSIGNED_HALVES: Row = narrowing("vqmovnb.u16", 0xFE33_0E01);
 pub(super) const VDUP: Row = of_vectors("vdup.32", 0xEEA0_0B10, &[V(Single::N), W(A)]);
+pub(super) const VDUP_BYTE: Row = of_vectors("vdup.8", 0xEEE0_0B10, &[V(Single::N), W(A)]);
 /// Words to the first and the third lane. The others are undefined before.
 pub(super) const VMOV_EVEN: Row = of_vectors("vmov", 0xEC10_0F00, &[V(Single::D), W(M), W(N)]);
 /// Words to the second and the fourth lane. The others keep their values.

@@ -7,9 +7,9 @@ use super::ops::{compares_with, sum_with};
 use super::registers::{GENERAL, PARAMETERS};
 use super::rows::{self, Row};
 use super::vectors::Vector;
-use crate::codegen::own::words::{Rows, VECTOR, WordSet, exponent};
+use crate::codegen::own::words::{Filled, Rows, VECTOR, WordSet, exponent};
 use crate::codegen::own::{Access, Address, Base, Block};
-use crate::kernel::Lane;
+use crate::kernel::{Lane, Value};
 use regalloc2::{PReg, VReg};
 use rustc_hash::FxHashMap;
 
@@ -39,6 +39,13 @@ impl WordSet for Thumb {
 
     fn has_format(&self, lane: Lane) -> bool {
         self.formats.contains(&lane)
+    }
+
+    fn in_vectors(&self, value: Value) -> Option<Filled> {
+        match self.lanes.contains(value) {
+            true => Some(Filled::Lanes),
+            false => self.vectors.contains(value).then_some(Filled::Bytes),
+        }
     }
 
     fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg> {

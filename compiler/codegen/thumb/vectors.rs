@@ -1,10 +1,10 @@
 //! Loads, stores and moves of vector registers (Armv8.1-M, MVE).
 
 use super::access::Place;
-use super::encode::{Assembler, vector};
+use super::encode::{Assembler, Flags, vector};
 use super::rows::Single;
 use crate::codegen::own::words::Element;
-use crate::codegen::own::{AddressError, AssemblyError};
+use crate::codegen::own::{AddressError, AssemblyError, Missing};
 
 /// Type of a load or a store of a vector register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +67,25 @@ pub(super) fn step_vector(moved: Vector, register: u8, (base, by): (u8, i32), co
         return Err(AddressError::Step { what: format!("{moved:?}"), registers: vec![register], by }.into());
     }
     code.word(word(moved, register, base, by) | 1 << 21);
+    Ok(())
+}
+
+/// Writes VCMP of two registers, and VPSEL of two others by its result.
+///
+/// # Errors
+/// [`AssemblyError::Missing`] if no instruction compares so.
+pub(super) fn choose_lanes(flags: Flags, [to, yes, no]: [u8; 3], [a, b]: [u8; 2], code: &mut Assembler) -> Result<(), AssemblyError> {
+    let condition = match flags {
+        Flags::Equal => 0,
+        Flags::NotEqual => 0x80,
+        Flags::GreaterOrEqual => 0x1000,
+        Flags::Less => 0x1080,
+        Flags::Greater => 0x1001,
+        Flags::LessOrEqual => 0x1081,
+        _ => return Err(Missing::Compared.into()),
+    };
+    code.word(0xFE21_0F00 | condition | vector(Single::N, a) | vector(Single::M, b));
+    code.word(0xFE31_0F01 | vector(Single::D, to) | vector(Single::N, yes) | vector(Single::M, no));
     Ok(())
 }
 

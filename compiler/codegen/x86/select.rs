@@ -105,7 +105,7 @@ impl Select for Vectors {
         Held::General(register)
     }
 
-    fn classes(&self, ty: Type) -> Vec<RegClass> {
+    fn classes(&self, _: Value, ty: Type) -> Vec<RegClass> {
         let (class, count) = match ty.lane {
             _ if is_general(ty) => (GENERAL, 1),
             Lane::Mask if self.avx512 => (MASK, usize::from(ty.lanes.div_ceil(64))),
@@ -117,7 +117,7 @@ impl Select for Vectors {
         vec![class; count]
     }
 
-    fn held(&self, ty: Type, parts: Vec<VReg>) -> Held {
+    fn held(&self, _: Value, ty: Type, parts: Vec<VReg>) -> Held {
         match ty.lane {
             _ if is_general(ty) => Held::General(parts[0]),
             Lane::Mask if self.avx512 => Held::Bits(Bits { lanes: ty.lanes, per: ty.lanes.min(64), parts }),
@@ -126,13 +126,13 @@ impl Select for Vectors {
         }
     }
 
-    fn registers(lowering: &mut Lowering<'_>, ty: Type, held: Held) -> Vec<VReg> {
-        match held {
+    fn registers(lowering: &mut Lowering<'_>, becomes: Value, held: Held) -> Result<Vec<VReg>, CodegenError> {
+        Ok(match held {
             Held::General(register) => vec![register],
-            Held::Vector(vector) if ty.lane == Lane::Mask => lowering.mask_at(&vector, 4).parts,
+            Held::Vector(vector) if lowering.ty(becomes).lane == Lane::Mask => lowering.mask_at(&vector, 4).parts,
             Held::Vector(vector) => vector.parts,
             Held::Bits(bits) => lowering.bits_at(&bits, bits.lanes.min(64)).parts,
-        }
+        })
     }
 
     fn enter(lowering: &mut Lowering<'_>) -> Result<(), CodegenError> {

@@ -1,6 +1,7 @@
 //! Registers that hold kernel values.
 
 use super::ops::{Half, Ops, Test, WordOp, Words};
+use super::vector_ops::LaneTest;
 use crate::codegen::CodegenError;
 use crate::codegen::own::{Lowering, Select};
 use crate::kernel::{Lane, Type, Value};
@@ -37,6 +38,8 @@ pub enum Held {
     Vectors(Vec<VReg>),
     /// Mask lanes that are not computed in registers yet.
     Tests(Vec<Test<VReg>>),
+    /// Mask lanes of vector registers, four in each, which only selections use.
+    LaneTests(Vec<LaneTest>),
 }
 
 /// Form of a value in registers that edges pass.
@@ -110,6 +113,7 @@ impl Held {
             // So do vectors of bytes.
             Self::Vectors(vectors) => Self::Vectors(lanes.step_by(16).map(|lane| vectors[lane / 16]).collect()),
             Self::Tests(tests) => Self::Tests(lanes.map(|lane| tests[lane]).collect()),
+            Self::LaneTests(tests) => Self::LaneTests(lanes.step_by(4).map(|lane| tests[lane / 4]).collect()),
         }
     }
 }
@@ -173,6 +177,7 @@ where
             }),
             Held::Bytes(words) => words.into_iter().flat_map(|word| [0, 8, 16, 24].map(|at| self.byte_of(word, at))).collect(),
             Held::Tests(tests) => tests.into_iter().map(|test| self.truth(test)).collect(),
+            Held::LaneTests(tests) => tests.into_iter().flat_map(|test| [test.a, test.b]).collect(),
         }
     }
 

@@ -4,12 +4,12 @@ use super::arithmetic::is_shift;
 use super::held::Held;
 use super::ops::{Ops, Words};
 use super::permute::repeated;
-use super::vector_ops::{Element, LaneOp, VECTOR, VectorOps};
-use super::vectors::settled;
+use super::vector_ops::{Element, LaneOp, LaneShift, LaneTest, VECTOR, VectorOps};
+use super::vectors::{passed, settled};
 use crate::codegen::CodegenError;
 use crate::codegen::own::lowering::Holding;
 use crate::codegen::own::{Access, Address, Lowering, Select};
-use crate::kernel::{BinaryOp, Buffer, ConvertOp, Inst, Kernel, Lane, Statement, Type, Value};
+use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, Inst, Kernel, Lane, Statement, Type, Value};
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
@@ -49,9 +49,19 @@ fn shifts(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned)
 }
 
+/// Tests whether instructions compare lanes so.
+fn compares(op: CompareOp) -> bool {
+    !matches!(op, CompareOp::UnsignedLess | CompareOp::UnsignedLessEqual)
+}
+
 /// Tests whether vector registers can hold a type.
 fn fits(ty: Type) -> bool {
     ty.lanes.is_multiple_of(LANES) && matches!(ty.lane, Lane::I8 | Lane::I16 | Lane::I32)
+}
+
+/// Tests whether comparisons of vector registers give a mask.
+fn fits_mask(ty: Type) -> bool {
+    ty.lanes.is_multiple_of(LANES) && ty.lane == Lane::Mask
 }
 
 /// Returns the element with which a type's lanes are in a buffer. `None` if instructions need another alignment.
@@ -79,7 +89,11 @@ fn operands(kernel: &Kernel, inst: &Inst, result: Value) -> Option<Vec<(Value, U
         }
         Inst::MulHigh { signed: true, a, b } | Inst::SaturatingRoundingDoublingHighMul { a, b, .. } if of_words => both(a, b),
         Inst::Binary { op, a, b } if of_words && (lane_op(op).is_some() || shifts(op)) => both(a, b),
-        Inst::ShiftConstant { op, a, .. } if of_words && shifts(op) => Some(vec![(a, Use::Lanes(result))]),
+        Inst::ShiftConstant { op, a, .. } if of_words && (shifts(op) || op == BinaryOp::ShiftRightUnsigned) => {
+            Some(vec![(a, Use::Lanes(result))])
+        }
+        Inst::Compare { op, a, b } if kernel.ty(a).lane == Lane::I32 && compares(op) => both(a, b),
+        Inst::Select { mask, a, b } if of_words => Some(vec![(mask, Use::Lanes(result)), (a, Use::Lanes(result)), (b, Use::Lanes(result))]),
         _ => None,
     }
 }
@@ -90,6 +104,8 @@ struct Candidates {
     found: EntitySet<Value>,
     /// Loads among them.
     loaded: EntitySet<Value>,
+    /// Constants, which are copied to lanes where these are wanted.
+    numbers: EntitySet<Value>,
     uses: FxHashMap<Value, Vec<Use>>,
 }
 
@@ -101,14 +117,31 @@ impl Candidates {
     /// Notes the result of a statement, if vector registers can hold its lanes, and the uses of its operands.
     fn statement(&mut self, kernel: &Kernel, bytes: &EntitySet<Value>, Statement { results, inst }: &Statement) {
         let mut others = inst.operands();
+        for (number, &result) in results.iter().enumerate() {
+            let (params, passed) = passed(inst, number);
+            if passed.is_empty() {
+                break;
+            }
+            others.retain(|value| !passed.contains(value));
+            match kernel.ty(result).lane == Lane::I32 && fits(kernel.ty(result)) {
+                true => self.passed(result, &params, &passed),
+                false => passed.into_iter().for_each(|value| self.note(value, Use::Other)),
+            }
+        }
+        if let Inst::Constant { .. } = inst {
+            self.numbers.extend(results.iter().copied());
+        }
         if let &[result] = &results[..]
-            && fits(kernel.ty(result))
+            && (fits(kernel.ty(result)) || fits_mask(kernel.ty(result)))
             && !bytes.contains(result)
             && let Some(operands) = operands(kernel, inst, result)
         {
             self.found.insert(result);
             if matches!(inst, Inst::Load { .. }) {
                 self.loaded.insert(result);
+            }
+            if let Inst::Select { mask, .. } = *inst {
+                self.note(result, Use::Lanes(mask));
             }
             others.retain(|value| operands.iter().all(|(operand, _)| operand != value));
             operands.into_iter().for_each(|(value, of)| self.note(value, of));
@@ -121,23 +154,36 @@ impl Candidates {
             self.note(value, Use::Stored);
         }
         others.into_iter().for_each(|value| self.note(value, Use::Other));
+        if let Inst::Loop { body, .. } = inst {
+            body.yields.first().into_iter().for_each(|&condition| self.note(condition, Use::Other));
+        }
+    }
+
+    /// Notes a result of an instruction with regions. It is in vector registers if the parameters and all values that become it are, or are constants.
+    fn passed(&mut self, result: Value, params: &[Value], passed: &[Value]) {
+        for &value in params {
+            self.found.insert(value);
+            self.note(value, Use::Lanes(result));
+        }
+        self.found.insert(result);
+        passed.iter().for_each(|&value| self.note(value, Use::Lanes(result)));
+        params.iter().chain(passed).for_each(|&value| self.note(result, Use::Lanes(value)));
     }
 }
 
-/// Returns the values that are lanes in vector registers: instructions on lanes and stores of whole values are their only uses. `bytes` are values
-/// that vector registers hold as bytes.
+/// Returns the values that are lanes in vector registers: instructions on lanes and stores of whole values are their only uses. Loops may carry them,
+/// and branches choose among them. `bytes` are values that vector registers hold as bytes.
 pub fn lanes(kernel: &Kernel, bytes: &EntitySet<Value>) -> EntitySet<Value> {
     let mut candidates = Candidates::default();
     for region in kernel.regions() {
-        region.yields.iter().for_each(|&value| candidates.note(value, Use::Other));
         region.statements.iter().for_each(|statement| candidates.statement(kernel, bytes, statement));
     }
-    let Candidates { found, loaded, uses } = candidates;
+    let Candidates { found, loaded, numbers, uses } = candidates;
     // Words copy bytes and halves in fewer instructions.
     let is_copied = |value: Value| loaded.contains(value) && kernel.ty(value).lane != Lane::I32;
     let stays = |found: &EntitySet<Value>, value: Value| {
         let holds = |of: &Use| match *of {
-            Use::Lanes(result) => found.contains(result) && !is_copied(value),
+            Use::Lanes(result) => (found.contains(result) || numbers.contains(result)) && !is_copied(value),
             // Narrowed lanes have undefined bits above them.
             Use::Extended(result) => found.contains(result) && loaded.contains(value),
             Use::Stored => !is_copied(value),
@@ -170,6 +216,11 @@ where
                 let words = self.join(a, b)?;
                 self.vectors_of(ty, &words)?
             }
+            Inst::Compare { op, a, b } => {
+                let (x, y) = (self.lanes_of(a)?, self.lanes_of(b)?);
+                return Ok(Held::LaneTests(x.into_iter().zip(y).map(|(a, b)| LaneTest { op, a, b }).collect()));
+            }
+            Inst::Select { mask, a, b } => self.chosen_lanes(mask, a, b)?,
             Inst::Convert { op: ConvertOp::SignExtend, a } => self.lanes_of(a)?,
             Inst::Convert { op, a } => {
                 let (vectors, signed) = (self.lanes_of(a)?, op == ConvertOp::NarrowSigned);
@@ -215,7 +266,12 @@ where
         if count == 0 {
             return Ok(vectors);
         }
-        self.of_each(&vectors, |s, vector| s.shift_lanes_by(vector, count, op == BinaryOp::ShiftRightSigned))
+        let shift = match op {
+            BinaryOp::ShiftLeft => LaneShift::Left,
+            BinaryOp::ShiftRightSigned => LaneShift::RightSigned,
+            _ => LaneShift::Right,
+        };
+        self.of_each(&vectors, |s, vector| s.shift_lanes_by(vector, count, shift))
     }
 
     fn shifted_by_lanes(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Vec<VReg>, CodegenError> {
@@ -231,11 +287,23 @@ where
         .collect()
     }
 
+    fn chosen_lanes(&mut self, mask: Value, a: Value, b: Value) -> Result<Vec<VReg>, CodegenError> {
+        let Held::LaneTests(tests) = self.get(mask)? else { return self.bug(format_args!("{mask} is no comparison of lanes")) };
+        let (yes, no) = (self.lanes_of(a)?, self.lanes_of(b)?);
+        tests.into_iter().zip(yes.into_iter().zip(no)).map(|(test, (yes, no))| self.choose_lanes(test, yes, no)).collect()
+    }
+
     /// Returns the vector registers of a value. Lanes in other registers are copied.
     fn lanes_of(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
-        match self.get(value)? {
+        let held = self.get(value)?;
+        self.as_lanes(self.ty(value), held)
+    }
+
+    /// Returns the vector registers of a held value. Lanes in other registers are copied.
+    pub(super) fn as_lanes(&mut self, ty: Type, held: Held) -> Result<Vec<VReg>, CodegenError> {
+        match held {
             Held::Vectors(vectors) => Ok(vectors),
-            held => self.vectors_of(self.ty(value), &held),
+            held => self.vectors_of(ty, &held),
         }
     }
 
@@ -301,6 +369,30 @@ mod tests {
           %6: i8x4 = narrow_signed %5
           store y[0], %6";
         assert_eq!(found(body).len(), 6);
+    }
+
+    /// The rounded mean of a window, as pools compute it.
+    const MEAN: &str = "%1: i32x4 = for %2 in 0..16 step 1 carry %3 = 0 {
+          %4: i64 = mul %2, 4
+          %5: i8x4 = load b[%4]
+          %6: i32x4 = sign_extend %5
+          %7: i32x4 = add %3, %6
+          yield %7
+        }
+        %8: maskx4 = greater %1, 0
+        %9: i32x4 = add %1, 8
+        %10: i32x4 = sub %1, 8
+        %11: i32x4 = select %8, %9, %10
+        %12: i32x4 = shift_right_unsigned %11, 4
+        %13: i8x4 = narrow_signed %12
+        store y[0], %13";
+
+    #[test]
+    fn loops_carry_lanes_and_comparisons_choose_them() {
+        assert_eq!(found(MEAN).len(), 10);
+        // Another use of the sum keeps it in words, but not what is computed of it.
+        let also = format!("{MEAN}\n %14: i32 = extract %1, 0\n %15: i8 = narrow_signed %14\n store y[4], %15");
+        assert_eq!(found(&also).len(), 6);
     }
 
     #[test]

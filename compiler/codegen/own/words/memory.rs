@@ -51,7 +51,7 @@ where
     /// `active` lanes, the others zero; once, unless something has been stored since that may be there.
     pub(super) fn load(&mut self, buffer: Buffer, at: At, active: u16, (result, ty): (Value, Type)) -> Result<Held, CodegenError> {
         let bytes = u32::from(active) * ty.lane.bytes();
-        if self.loads_vectors(result) {
+        if self.holds_bytes(result) {
             return self.load_vectors(buffer, at, ty);
         }
         let packed = active == ty.lanes

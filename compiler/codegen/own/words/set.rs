@@ -5,6 +5,7 @@ use super::arg::Arg;
 use super::held::{Held, Shape};
 use super::inst::{Inst, Op, Operations};
 use super::ops::{Test, Words};
+use super::vector_ops::Filled;
 use crate::codegen::own::{Access, Address, Base, Block, Bound, Lowering, Select};
 use crate::codegen::support::Support;
 use crate::codegen::{CodegenError, RelocationTarget};
@@ -26,6 +27,10 @@ pub trait WordSet: Sized {
     fn argument(number: usize) -> PReg;
     /// Tests whether a format of floats has registers.
     fn has_format(&self, lane: Lane) -> bool;
+    /// Returns the way in which vector registers hold a value. `None` for a value in other registers.
+    fn in_vectors(&self, _value: Value) -> Option<Filled> {
+        None
+    }
     /// Returns the registers of each block that hold constants.
     fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg>;
 
@@ -157,16 +162,27 @@ where
         Held::word(register)
     }
 
-    fn classes(&self, ty: Type) -> Vec<RegClass> {
-        Shape::of(ty, self.has_format(ty.lane)).classes(ty.lanes)
+    fn classes(&self, value: Value, ty: Type) -> Vec<RegClass> {
+        match self.in_vectors(value) {
+            Some(filled) => vec![RegClass::Vector; (ty.lanes / filled.lanes()).into()],
+            None => Shape::of(ty, self.has_format(ty.lane)).classes(ty.lanes),
+        }
     }
 
-    fn held(&self, ty: Type, registers: Vec<VReg>) -> Held {
-        Shape::of(ty, self.has_format(ty.lane)).held(registers)
+    fn held(&self, value: Value, ty: Type, registers: Vec<VReg>) -> Held {
+        match self.in_vectors(value) {
+            Some(_) => Held::Vectors(registers),
+            None => Shape::of(ty, self.has_format(ty.lane)).held(registers),
+        }
     }
 
-    fn registers(lowering: &mut Lowering<'_, Self>, ty: Type, held: Held) -> Vec<VReg> {
-        lowering.handed_on(ty, held)
+    fn registers(lowering: &mut Lowering<'_, Self>, becomes: Value, held: Held) -> Result<Vec<VReg>, CodegenError> {
+        let ty = lowering.ty(becomes);
+        match lowering.set.in_vectors(becomes) {
+            Some(Filled::Lanes) => lowering.as_lanes(ty, held),
+            Some(Filled::Bytes) => lowering.as_bytes(held),
+            None => Ok(lowering.handed_on(ty, held)),
+        }
     }
 
     fn enter(lowering: &mut Lowering<'_, Self>) -> Result<(), CodegenError> {

@@ -22,6 +22,11 @@ where
         if self.holds_lanes(result) {
             return self.lane_value(inst, result);
         }
+        if let Inst::Binary { op, a, b } = *inst
+            && self.holds_bytes(result)
+        {
+            return self.byte_value(op, a, b);
+        }
         let range = |first: u16, lanes: u16| (first..first + lanes).map(usize::from);
         match inst {
             Inst::Binary { op, a, b } if ty.lane == Lane::Mask => self.of_masks(*op, *a, *b),

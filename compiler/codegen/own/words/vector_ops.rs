@@ -2,7 +2,7 @@
 
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
-use crate::kernel::Value;
+use crate::kernel::{CompareOp, Value};
 use regalloc2::VReg;
 
 /// Bytes of a vector register.
@@ -33,6 +33,60 @@ pub enum LaneOp {
     Xor,
     /// Shift to the left; for a negative count, to the right, the sign repeated.
     Shift,
+}
+
+/// Way in which a vector register holds a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Filled {
+    /// Sixteen bytes.
+    Bytes,
+    /// Four lanes of 32 bits.
+    Lanes,
+}
+
+impl Filled {
+    /// Returns the number of lanes in a register.
+    pub(super) fn lanes(self) -> u16 {
+        match self {
+            Self::Bytes => 16,
+            Self::Lanes => 4,
+        }
+    }
+}
+
+/// Operation on the bytes of two vector registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ByteOp {
+    /// Signed minimum.
+    SignedMin,
+    /// Signed maximum.
+    SignedMax,
+    /// Unsigned minimum.
+    UnsignedMin,
+    /// Unsigned maximum.
+    UnsignedMax,
+}
+
+/// Shift of lanes by a number of bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LaneShift {
+    /// Shift to the left.
+    Left,
+    /// Shift to the right, with zeros above.
+    Right,
+    /// Shift to the right, with the sign repeated.
+    RightSigned,
+}
+
+/// Comparison of the signed lanes of two vector registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LaneTest {
+    /// The comparison.
+    pub op: CompareOp,
+    /// The first register.
+    pub a: VReg,
+    /// The second register.
+    pub b: VReg,
 }
 
 /// Element of a vector in memory, which determines the alignment and the reach of an access.
@@ -66,8 +120,8 @@ impl Element {
 
 /// Operations on vector registers. Machines without them have no such values.
 pub trait VectorOps {
-    /// Tests whether only products of vectors and stores use the bytes that a load gives.
-    fn loads_vectors(&self, _loaded: Value) -> bool {
+    /// Tests whether vector registers hold the bytes of a value, which a load or an operation on bytes gives.
+    fn holds_bytes(&self, _value: Value) -> bool {
         false
     }
     /// Tests whether vector registers hold the lanes of a value.
@@ -95,6 +149,20 @@ pub trait VectorOps {
     fn add_sixteen_products(&mut self, _sum: VReg, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
         Err(none())
     }
+    /// Returns an operation on the bytes of two vector registers.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn two_bytes(&mut self, _op: ByteOp, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
+    /// Returns sixteen copies of the low byte of a word.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn vector_of_byte(&mut self, _word: VReg) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
     /// Returns four words as lanes.
     ///
     /// # Errors
@@ -116,11 +184,18 @@ pub trait VectorOps {
     fn lanes_with_word(&mut self, _op: LaneOp, _a: VReg, _word: VReg) -> Result<VReg, CodegenError> {
         Err(none())
     }
-    /// Returns lanes that are shifted by a count from 1 to 31: to the right, the sign repeated, or to the left.
+    /// Returns lanes that are shifted by a count from 1 to 31.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
-    fn shift_lanes_by(&mut self, _a: VReg, _count: u32, _right: bool) -> Result<VReg, CodegenError> {
+    fn shift_lanes_by(&mut self, _a: VReg, _count: u32, _shift: LaneShift) -> Result<VReg, CodegenError> {
+        Err(none())
+    }
+    /// Returns the lanes of the first register where a test holds, and of the second one elsewhere.
+    ///
+    /// # Errors
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn choose_lanes(&mut self, _test: LaneTest, _yes: VReg, _no: VReg) -> Result<VReg, CodegenError> {
         Err(none())
     }
     /// Returns lanes with the opposite sign.

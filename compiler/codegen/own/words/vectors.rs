@@ -1,12 +1,12 @@
-//! Bytes in vector registers, for machines that multiply sixteen of them at a time. Only products and stores use such values.
+//! Bytes in vector registers, for machines that multiply sixteen of them at a time. Only products, minima, maxima and stores use such values.
 
 use super::held::Held;
 use super::ops::Words;
-use super::vector_ops::{Element, VECTOR, VectorOps};
+use super::vector_ops::{ByteOp, Element, VECTOR, VectorOps};
 use crate::codegen::CodegenError;
 use crate::codegen::own::lowering::Holding;
 use crate::codegen::own::{Access, Lowering, Select};
-use crate::kernel::{Buffer, DotOp, Inst, Kernel, Lane, Statement, Type, Value};
+use crate::kernel::{BinaryOp, Buffer, DotOp, Inst, Kernel, Lane, Statement, Type, Value};
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
@@ -16,32 +16,88 @@ use rustc_hash::FxHashMap;
 enum Use {
     /// A factor of sixteen products, with the other factor.
     Factor(Value),
+    /// As bytes, beside this value or for it.
+    Bytes(Value),
     /// A whole value that is stored.
     Stored,
     /// Any other use.
     Other,
 }
 
-/// Returns the loaded bytes that vector registers can hold: products of sixteen and stores of whole values are their only uses. Both factors of a
-/// product are in vector registers, or none.
-pub fn vectors(kernel: &Kernel) -> EntitySet<Value> {
-    let mut uses: FxHashMap<Value, Vec<Use>> = FxHashMap::default();
-    let mut found: EntitySet<Value> = EntitySet::new();
-    for region in kernel.regions() {
-        region.yields.iter().for_each(|&value| uses.entry(value).or_default().push(Use::Other));
-        for Statement { results, inst } in &region.statements {
-            uses_of(kernel, inst, &mut |value, becomes| uses.entry(value).or_default().push(becomes));
-            if let &[result] = &results[..]
-                && is_load(inst, kernel.ty(result))
-            {
-                found.insert(result);
-            }
+/// Returns the parameters of regions, and all values, that become a result of an instruction with regions.
+pub(super) fn passed(inst: &Inst, number: usize) -> (Vec<Value>, Vec<Value>) {
+    match inst {
+        Inst::For { carried, body, .. } => (vec![body.params[number + 1]], vec![carried[number], body.yields[number]]),
+        Inst::Loop { carried, body } => (vec![body.params[number]], vec![carried[number], body.yields[number + 1]]),
+        Inst::If { then, otherwise, .. } => (vec![], vec![then.yields[number], otherwise.yields[number]]),
+        _ => (vec![], vec![]),
+    }
+}
+
+/// Values that may be bytes in vector registers, and all uses of values.
+#[derive(Default)]
+struct Candidates {
+    found: EntitySet<Value>,
+    /// Constants, which are copied to vector registers where these are wanted.
+    numbers: EntitySet<Value>,
+    uses: FxHashMap<Value, Vec<Use>>,
+}
+
+impl Candidates {
+    fn note(&mut self, value: Value, of: Use) {
+        self.uses.entry(value).or_default().push(of);
+    }
+
+    /// Notes a result that is in vector registers only if all of these values are, or are constants.
+    fn computed(&mut self, result: Value, of: &[Value]) {
+        self.found.insert(result);
+        for &value in of {
+            self.note(value, Use::Bytes(result));
+            self.note(result, Use::Bytes(value));
         }
     }
+
+    fn statement(&mut self, kernel: &Kernel, Statement { results, inst }: &Statement) {
+        let are_bytes = |value: Value| are_whole(kernel.ty(value)) && kernel.ty(value).lane == Lane::I8;
+        for (number, &result) in results.iter().enumerate() {
+            let (params, passed) = passed(inst, number);
+            if passed.is_empty() {
+                break;
+            }
+            match are_bytes(result) {
+                true => {
+                    self.found.extend(params.iter().copied());
+                    self.computed(result, &[params, passed].concat());
+                }
+                false => passed.into_iter().for_each(|value| self.note(value, Use::Other)),
+            }
+        }
+        match *inst {
+            Inst::Constant { .. } => self.numbers.extend(results.iter().copied()),
+            Inst::Binary { op, a, b } if byte_op(op).is_some() && results.iter().all(|&result| are_bytes(result)) => {
+                results.iter().for_each(|&result| self.computed(result, &[a, b]));
+            }
+            ref inst => uses_of(kernel, inst, &mut |value, becomes| self.note(value, becomes)),
+        }
+        if let &[result] = &results[..]
+            && is_load(inst, kernel.ty(result))
+        {
+            self.found.insert(result);
+        }
+    }
+}
+
+/// Returns the values that vector registers can hold as bytes: products of sixteen, minima, maxima and stores of whole values are their only uses. Both
+/// operands are in vector registers, or none.
+pub fn vectors(kernel: &Kernel) -> EntitySet<Value> {
+    let mut candidates = Candidates::default();
+    kernel.statements().for_each(|statement| candidates.statement(kernel, statement));
+    let Candidates { found, numbers, uses } = candidates;
     let stays = |found: &EntitySet<Value>, value: Value| {
         uses.get(&value).is_some_and(|all| {
             all.iter().all(|becomes| match *becomes {
                 Use::Factor(other) => found.contains(other),
+                Use::Bytes(other) => found.contains(other) || numbers.contains(other),
                 Use::Stored => true,
                 Use::Other => false,
             })
@@ -65,12 +121,27 @@ fn bytes_of(ty: Type) -> u32 {
     u32::from(ty.lanes) * ty.lane.bytes()
 }
 
-/// Tests whether an instruction loads whole vectors of bytes.
+/// Tests whether integers fill vector registers.
+fn are_whole(ty: Type) -> bool {
+    ty.lane.is_integer() && bytes_of(ty).is_multiple_of(VECTOR)
+}
+
+/// Returns the operation on bytes for one of the kernel language.
+fn byte_op(op: BinaryOp) -> Option<ByteOp> {
+    Some(match op {
+        BinaryOp::SignedMin => ByteOp::SignedMin,
+        BinaryOp::SignedMax => ByteOp::SignedMax,
+        BinaryOp::UnsignedMin => ByteOp::UnsignedMin,
+        BinaryOp::UnsignedMax => ByteOp::UnsignedMax,
+        _ => return None,
+    })
+}
+
+/// Tests whether an instruction loads whole vectors of bytes. Integers that are only copied are as good as bytes.
 fn is_load(inst: &Inst, ty: Type) -> bool {
-    let are_whole = ty.lane == Lane::I8 && bytes_of(ty).is_multiple_of(VECTOR);
     match *inst {
-        Inst::Load { active, .. } => are_whole && active == ty.lanes,
-        Inst::LoadSplatGroup { group, .. } => are_whole && group == ty.lanes,
+        Inst::Load { active, .. } => are_whole(ty) && active == ty.lanes,
+        Inst::LoadSplatGroup { group, .. } => are_whole(ty) && group == ty.lanes,
         _ => false,
     }
 }
@@ -86,6 +157,9 @@ fn uses_of(kernel: &Kernel, inst: &Inst, note: &mut impl FnMut(Value, Use)) {
             note(index, Use::Other);
             note(value, Use::Stored);
         }
+        // Values that become results are noted with these.
+        Inst::For { start, end, .. } => [start, end].into_iter().for_each(|value| note(value, Use::Other)),
+        Inst::Loop { ref body, .. } => body.yields.iter().take(1).for_each(|&condition| note(condition, Use::Other)),
         ref inst => inst.operands().into_iter().for_each(|value| note(value, Use::Other)),
     }
 }
@@ -109,6 +183,27 @@ where
         Ok(loaded)
     }
 
+    /// Lowers a minimum or maximum of bytes in vector registers.
+    pub(super) fn byte_value(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
+        let Some(op) = byte_op(op) else { return self.bug("an operation that bytes do not have") };
+        let [x, y] = [self.get(a)?, self.get(b)?];
+        let (x, y) = (self.as_bytes(x)?, self.as_bytes(y)?);
+        let both = x.into_iter().zip(y);
+        Ok(Held::Vectors(both.map(|(x, y)| self.two_bytes(op, x, y)).collect::<Result<_, _>>()?))
+    }
+
+    /// Returns the vector registers of held bytes. Those of a constant are equal, and are copied.
+    pub(super) fn as_bytes(&mut self, held: Held) -> Result<Vec<VReg>, CodegenError> {
+        match held {
+            Held::Vectors(vectors) => Ok(vectors),
+            Held::Words(_, words) if words.iter().all(|word| *word == words[0]) => {
+                let vector = self.vector_of_byte(words[0])?;
+                Ok(vec![vector; words.len() / VECTOR as usize])
+            }
+            _ => self.bug("bytes that no vector register holds"),
+        }
+    }
+
     /// Stores the bytes of vector registers.
     pub(super) fn store_vectors(&mut self, buffer: Buffer, at: (Value, i64), vectors: &[VReg]) -> Result<(), CodegenError> {
         let address = self.address(buffer, at, Access::Memory { unit: VECTOR, bytes: VECTOR * vectors.len() as u32 })?;
@@ -121,6 +216,26 @@ where
 mod tests {
     use super::*;
     use crate::kernel::text::parse_kernel;
+
+    #[test]
+    fn loops_carry_greatest_bytes() {
+        let body = |last: &str| {
+            format!(
+                "kernel @k(x: input i8[96] align 4, y: output i8[16] align 4) {{
+          %1: i8x16 = for %2 in 0..6 step 1 carry %3 = -128 {{
+            %4: i64 = mul %2, 16
+            %5: i8x16 = load x[%4]
+            %6: i8x16 = signed_max %3, %5
+            yield %6
+          }}
+          {last}
+        }}"
+            )
+        };
+        let found = |last: &str| vectors(&parse_kernel(&body(last)).expect("a kernel")).iter().count();
+        assert_eq!(found("store y[0], %1"), 4, "a result, a parameter, a load and a maximum");
+        assert_eq!(found("%7: i8x16 = add %1, %1\n store y[0], %7"), 0, "vectors of bytes have no sums");
+    }
 
     #[test]
     fn vectors_are_used_by_products_and_stores_alone() {

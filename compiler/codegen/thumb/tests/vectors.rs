@@ -1,18 +1,17 @@
 //! Tests of vector instructions, and of loops with them.
 
+use super::ARCHITECTURE;
 use super::decoder::decode_for;
 use crate::codegen::own::words::Element;
 use crate::codegen::thumb::access::Place;
 use crate::codegen::thumb::compile_kernel;
-use crate::codegen::thumb::encode::{Assembler, Operand};
+use crate::codegen::thumb::encode::{Assembler, Flags, Operand};
 use crate::codegen::thumb::rows::*;
-use crate::codegen::thumb::vectors::{Vector, access_vector, step_vector};
+use crate::codegen::thumb::vectors::{Vector, access_vector, choose_lanes, step_vector};
 use crate::kernel::intervals::Assumed;
 use crate::kernel::passes::narrow;
 use crate::kernel::text::parse_kernel;
 use crate::machine::machine;
-
-const ARCHITECTURE: &str = "armv8.1-m.main";
 
 #[test]
 fn vectors_decode_to_themselves() {
@@ -59,23 +58,37 @@ fn vectors_decode_to_themselves() {
 fn operations_on_lanes_decode_to_themselves() {
     let mut code = Assembler::default();
     let threes = [&VADD_LANES, &VSUB_LANES, &VMUL_LANES, &VMULH, &VQRDMULH, &VMIN, &VMAX, &VAND, &VORR, &VEOR, &VSHL];
+    let of_bytes = [&VMIN_BYTES, &VMAX_BYTES, &VMIN_UNSIGNED_BYTES, &VMAX_UNSIGNED_BYTES];
+    let threes: Vec<&Row> = threes.into_iter().chain(of_bytes).collect();
     let q = Operand::Vector;
     threes.iter().for_each(|row| code.row(row, &[q(7), q(2), q(5)]).unwrap());
     let twos = [&VNEG_LANES, &VQMOVN, &VQMOVN_HALVES, &VQMOVUN, &VQMOVN_UNSIGNED_HALVES];
     twos.iter().for_each(|row| code.row(row, &[q(7), q(2)]).unwrap());
-    let shifts = [(&VSHL_NUMBER, 1), (&VSHL_NUMBER, 31), (&VSHR_NUMBER, 1), (&VSHR_NUMBER, 31)];
+    let shifts = [(&VSHL_NUMBER, 1), (&VSHL_NUMBER, 31), (&VSHR_NUMBER, 1), (&VSHR_NUMBER, 31), (&VSHR_UNSIGNED_NUMBER, 31)];
     shifts.iter().for_each(|(row, count)| code.row(row, &[q(7), q(2), Operand::Number(*count)]).unwrap());
     [&VADD_WORD, &VMUL_WORD].iter().for_each(|row| code.row(row, &[q(7), q(2), Operand::Word(9)]).unwrap());
     code.row(&VDUP, &[q(7), Operand::Word(9)]).unwrap();
+    code.row(&VDUP_BYTE, &[q(0), Operand::Word(14)]).unwrap();
     code.row(&VMOV_EVEN, &[q(7), Operand::Word(9), Operand::Word(14)]).unwrap();
     code.row(&VMOV_ODD, &[q(1), Operand::Word(0), Operand::Word(3)]).unwrap();
+    let comparisons = [
+        (Flags::Equal, "vcmp.i32 eq"),
+        (Flags::NotEqual, "vcmp.i32 ne"),
+        (Flags::GreaterOrEqual, "vcmp.s32 ge"),
+        (Flags::Less, "vcmp.s32 lt"),
+        (Flags::Greater, "vcmp.s32 gt"),
+        (Flags::LessOrEqual, "vcmp.s32 le"),
+    ];
+    comparisons.iter().for_each(|(flags, _)| choose_lanes(*flags, [7, 2, 5], [1, 6], &mut code).unwrap());
     let Some(found) = decode_for(ARCHITECTURE, &code.bytes) else { return eprintln!("skipped: no decoder") };
     let threes = threes.iter().map(|row| format!("{} q7, q2, q5", row.name));
     let twos = twos.iter().map(|row| format!("{} q7, q2", row.name));
     let shifts = shifts.iter().map(|(row, count)| format!("{} q7, q2, #{count}", row.name));
-    let moves = ["vadd.i32 q7, q2, r9", "vmul.i32 q7, q2, r9", "vdup.32 q7, r9", "vmov q7[2], q7[0], r9, lr", "vmov q1[3], q1[1], r0, r3"]
-        .map(String::from);
-    assert_eq!(found, threes.chain(twos).chain(shifts).chain(moves).collect::<Vec<_>>());
+    let words = ["vadd.i32 q7, q2, r9", "vmul.i32 q7, q2, r9", "vdup.32 q7, r9", "vdup.8 q0, lr"].map(String::from);
+    let moves = ["vmov q7[2], q7[0], r9, lr", "vmov q1[3], q1[1], r0, r3"].map(String::from);
+    let chosen = comparisons.iter().flat_map(|(_, name)| [format!("{name}, q1, q6"), "vpsel q7, q2, q5".into()]);
+    assert_eq!(found, threes.chain(twos).chain(shifts).chain(words).chain(moves).chain(chosen).collect::<Vec<_>>());
+    assert!(choose_lanes(Flags::Below, [0, 1, 2], [3, 4], &mut code).is_err(), "unsigned numbers");
 }
 
 /// Two rows of bytes by two others: four loads and four products.
