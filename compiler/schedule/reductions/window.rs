@@ -18,6 +18,9 @@ use crate::schedule::unsupported::Unsupported;
 /// Maximum taps of a window that is unrolled.
 const WRITTEN_OUT: u64 = 25;
 
+/// Bytes of a vector register on machines of words, which has no shorter vectors of bytes.
+const SIXTEEN: i64 = 16;
+
 /// Schedule of a `window`.
 pub struct WindowSchedule<'a> {
     cx: Context<'a>,
@@ -63,7 +66,12 @@ impl<'a> WindowSchedule<'a> {
         let mut reader = ElementWise::reader(cx, operand)?;
         let writer = ElementWise::new(cx, sums(&reader, operator.reduction, &operator.size))?;
         let reduction = Reduction::new(operator.reduction, cx.element(operand))?;
-        let is_in_bytes = cx.machine.combines_lanes() && shape[shape.len() - 1] > 1;
+        let channels = cx.quantities(operand).pop().unwrap_or_else(|| Quantity::known(1));
+        let is_in_bytes = match cx.machine.byte_sixteens {
+            // What such a register holds is only loaded, combined and stored, whole.
+            true => cx.group.epilogue().is_none() && channels.as_known().is_some_and(|channels| channels % SIXTEEN == 0),
+            false => cx.machine.combines_lanes() && shape[shape.len() - 1] > 1,
+        };
         let of_bytes = reduction.of_bytes().filter(|_| is_in_bytes && reader.keep_bytes());
         Ok(Self {
             cx,
@@ -85,7 +93,7 @@ impl<'a> WindowSchedule<'a> {
             dilation: numbers(&geometry.dilation, 1),
             low: numbers(&geometry.padding_low, 0),
             padded,
-            channels: cx.quantities(operand).pop().unwrap_or_else(|| Quantity::known(1)),
+            channels,
         })
     }
 }
@@ -103,7 +111,10 @@ impl Schedule for WindowSchedule<'_> {
         reader.declare(&mut b, &mut arguments, shared)?;
         writer.declare(&mut b, &mut arguments, shared)?;
         let smallest = reader.smallest_element().min(writer.smallest_element());
-        let lanes = self.cx.lanes_for(smallest, self.channels.most(self.cx.function)?);
+        let lanes = match self.keeps_bytes && self.cx.machine.byte_sixteens {
+            true => SIXTEEN as u16,
+            false => self.cx.lanes_for(smallest, self.channels.most(self.cx.function)?),
+        };
         let hoisted = (reader.hoist(&mut b, lanes), writer.hoist(&mut b, lanes));
         let numbers = self.sizes.load(&mut b, &mut arguments, &self.channels);
         let mut outcome = Ok(());
