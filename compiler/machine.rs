@@ -319,6 +319,11 @@ impl Machine {
         if within { self.vector_bytes() / self.interleaved_bytes } else { 1 }
     }
 
+    /// Returns the lanes of `bytes` bytes in a register that a copy goes through. Vector registers that hold bytes alone serve copies, too.
+    pub fn copied_lanes(&self, bytes: u32) -> u16 {
+        if self.byte_sixteens { (16 / bytes as u16).max(1) } else { self.lanes(bytes) }
+    }
+
     /// Returns the lanes of `bytes` bytes in a vector; one if an element is longer.
     pub fn lanes(&self, bytes: u32) -> u16 {
         (self.vector_bits / (8 * bytes as u16)).max(1)

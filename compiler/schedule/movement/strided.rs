@@ -5,6 +5,7 @@ use super::reversed::write_reversed;
 use super::turn::{Matrix, Sides, Turn};
 use crate::ir::{Extent, Inst, InstData, Interval, Operation, Scalar, Value as Tensor, operators};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Type, UnaryOp, Value};
+use crate::machine::Machine;
 use crate::program::E_INDEX;
 use crate::schedule::arguments::{Arguments, Buffers, Elements};
 use crate::schedule::context::Context;
@@ -117,6 +118,20 @@ impl<'a> MovementSchedule<'a> {
         };
         let copies = vec![run(elements)];
         Ok(Self { cx, operands: vec![from], copies, starts: vec![], cuts: vec![], equal: vec![], lane, fill: None, name: "copy" })
+    }
+}
+
+impl MovementSchedule<'_> {
+    /// Returns the lanes that are copied at a time. Long registers need long rows, whose rest they do not copy.
+    fn lanes(&self) -> u16 {
+        let [short, long] = [Machine::lanes, Machine::copied_lanes].map(|lanes| lanes(self.cx.machine, self.lane.bytes()));
+        let is_long = |copy: &Copy| match collapse(&copy.dimensions).last() {
+            Some(Dimension { extent, from_stride, to_stride }) => {
+                from_stride.is(1) && to_stride.is(1) && extent.as_known().is_some_and(|extent| extent >= i64::from(long))
+            }
+            None => false,
+        };
+        if self.copies.iter().all(is_long) { long } else { short }
     }
 }
 
@@ -338,7 +353,7 @@ impl Schedule for MovementSchedule<'_> {
         }
         let elements = Elements::new(lane, lanes_of(&self.cx, output, lane)?).aligned(alignment(output));
         let target = arguments.output(&mut b, "output", output, elements);
-        let (lanes, masked) = (self.cx.machine.lanes(lane.bytes()), self.cx.machine.masked_lanes);
+        let (lanes, masked) = (self.lanes(), self.cx.machine.masked_lanes);
         let total = product(&self.cx.quantities(output)).scaled(parts(self.cx.element(output), lane));
         let mut extents = Cells::default();
         extents.load(&mut b, &mut arguments, self.quantities().chain([&total]).flat_map(Quantity::extents));
