@@ -181,6 +181,18 @@ fn doubles_in_registers_agree_on_boards() {
     }
 }
 
+/// Sums of vectors take subnormal numbers as 0, and sums of single registers do not. So no kernel computes floats in vectors.
+#[test]
+fn vectors_of_floats_lose_subnormal_numbers() {
+    let folder = folder();
+    fs::copy(support::own("tests/firmware/subnormals.c"), folder.path().join("subnormals.c")).expect("it is copied");
+    let Board { options, .. } = M55;
+    let (system, sources) = (support::own("tests/link/an547"), "startup.S subnormals.c -lgcc -o program.elf");
+    let flags = "-O1 -std=c99 -Wall -Wextra -Werror -nostdlib -static";
+    done("arm-none-eabi-gcc", &format!("{options} {flags} -I{0} -T{0}/program.ld {sources}", system.display()), folder.path());
+    M55.run(folder.path());
+}
+
 /// The number before ` ticks` in the first line that has a word.
 fn ticks(said: &str, word: &str) -> u64 {
     let line = said.lines().find(|line| line.contains(word)).unwrap_or_else(|| panic!("no {word}: {said}"));
