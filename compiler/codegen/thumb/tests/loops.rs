@@ -119,7 +119,7 @@ fn ends_of_counted_loops_decode_to_themselves() {
         before.as_chunks_mut::<2>().0.iter_mut().for_each(|nop| *nop = [0x00, 0xBF]);
         set.jump(condition, reach, distance, end);
         let Some(lines) = decode_for(ARCHITECTURE, &code) else { return eprintln!("skipped: no decoder") };
-        assert!(lines.ends_with(&expected.iter().map(|line| line.to_string()).collect::<Vec<_>>()), "{:?}", &lines[lines.len() - 2..]);
+        assert!(lines.ends_with(&expected.iter().map(|&line| line.to_owned()).collect::<Vec<_>>()), "{:?}", &lines[lines.len() - 2..]);
     }
     assert!(!set.reaches(Some(Condition::Rounds(true)))[0].holds(-4092));
     assert!(!set.reaches(Some(Condition::Rounds(true)))[0].holds(4), "LE only jumps back");
