@@ -15,7 +15,7 @@ mod stages;
 #[cfg(test)]
 mod testing;
 
-pub use crate::schedule::{Goal, Threads};
+pub use crate::schedule::{Goal, TECHNIQUES, Technique, Techniques, Threads};
 pub use areas::{Area, Areas, Rank};
 pub use lowered::{LiveRanges, Lowered, Peak};
 pub use options::{Options, PlanSource};

@@ -8,6 +8,7 @@ mod hot_loops;
 mod integers;
 mod rows;
 mod support;
+mod techniques;
 
 use modelc::ir::interpret::Interpreter;
 use modelc::ir::random::{self, Options};

@@ -41,12 +41,12 @@ pub struct Opt {
 /// Options about printing, and options that callers pass in another way.
 const LEFT_OUT: &[&str] = &["help", "message-format", "output", "quiet", "verbose", "version"];
 
-/// Returns the options of compiling.
+/// Returns the options of compiling that `--help` shows.
 pub fn compile_options() -> Vec<Opt> {
     options(&CompileLine::command())
 }
 
-/// Returns the options of loading.
+/// Returns the options of loading that `--help` shows.
 pub fn load_options() -> Vec<Opt> {
     options(&LoadLine::command())
 }
@@ -62,7 +62,7 @@ fn options(command: &clap::Command) -> Vec<Opt> {
             help: argument.get_help().map(ToString::to_string).unwrap_or_default().replace('\n', " "),
         })
     };
-    command.get_arguments().filter_map(option).collect()
+    command.get_arguments().filter(|argument| !argument.is_hide_set()).filter_map(option).collect()
 }
 
 /// Runs the command line and returns its exit status. The first argument is the program's name.

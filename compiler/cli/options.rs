@@ -91,6 +91,9 @@ pub struct Common {
     /// Stop a call after N iterations of a loop
     #[arg(long = "max-iterations", value_name = "N", help_heading = "Model")]
     pub max_iterations: Option<u64>,
+    /// Compile without some techniques of schedules, to measure them
+    #[arg(long, value_name = "TECHNIQUE[,TECHNIQUE]", hide = true)]
+    without: Option<String>,
     /// GPUs.
     #[command(flatten)]
     pub gpu: GpuArguments,
@@ -159,6 +162,7 @@ impl Common {
             copy_weights: self.copy_weights.clone(),
             threads: self.threads.unwrap_or(0),
             max_iterations: self.max_iterations,
+            without: self.without.clone(),
             gpu: self.gpu.settings(),
             ..Settings::default()
         }

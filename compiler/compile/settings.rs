@@ -1,13 +1,13 @@
 //! Settings: the command line's options, for programs.
 
 use super::gpu::{GpuMode, GpuSettings};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, codes};
 use crate::emit::RiscvAbi;
 use crate::frontend::given::Number;
 use crate::frontend::{Bound, CustomSymbol, GpuOperators, LoadOptions, PortName, Reference};
 use crate::input;
 use crate::ir::{Data, Module};
-use crate::lower::{self, Goal, PlanSource, Threads};
+use crate::lower::{self, Goal, PlanSource, TECHNIQUES, Techniques, Threads};
 use crate::machine::CpuMachine;
 use crate::plan::Effort;
 use crate::target::{self, Target};
@@ -93,6 +93,10 @@ pub struct Settings {
     /// Iterations after which a loop ends the call with `MODELC_E_ABORTED`; no limit by default.
     #[doc(hidden)]
     pub max_iterations: Option<u64>,
+    /// Techniques that schedules do without, as `--without` lists them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[doc(hidden)]
+    pub without: Option<String>,
     /// Settings for GPUs.
     #[serde(skip_serializing_if = "GpuSettings::is_default")]
     #[doc(hidden)]
@@ -381,12 +385,23 @@ impl Settings {
     /// Returns the options of lowering.
     ///
     /// # Errors
-    /// A usage diagnostic if memory areas are malformed, or if another option excludes them.
+    /// A usage diagnostic if memory areas are malformed, if another option excludes them, or if a technique is unknown.
     pub fn lower_options(&self, machine: &'static CpuMachine) -> Result<lower::Options, Diagnostic> {
         let areas = self.areas(machine)?;
         let plan = if self.keep_plan { PlanSource::Program } else { PlanSource::Own };
         let effort = if self.search_longer { Effort::Max } else { Effort::Normal };
         let goal = if self.small { Goal::Size } else { Goal::Speed };
-        Ok(lower::Options { effort, plan, goal, areas, threads: Threads::new(self.threads.max(1)), ..lower::Options::new(machine) })
+        let (techniques, threads) = (self.techniques()?, Threads::new(self.threads.max(1)));
+        Ok(lower::Options { effort, plan, goal, areas, threads, techniques, ..lower::Options::new(machine) })
+    }
+
+    /// Returns the techniques that schedules may use.
+    fn techniques(&self) -> Result<Techniques, Diagnostic> {
+        let Some(list) = &self.without else { return Ok(Techniques::ALL) };
+        Techniques::ALL.without_named(list).map_err(|error| {
+            let names: Vec<&str> = TECHNIQUES.iter().map(|row| row.name).collect();
+            let message = format!("--without {list} is not understood: {error}");
+            Diagnostic::new(codes::OPTION, message).expected(names.join(","), error.name)
+        })
     }
 }

@@ -3,7 +3,7 @@
 use super::areas::Areas;
 use crate::machine::{CpuMachine, GpuMachine};
 use crate::plan::Effort;
-use crate::schedule::{Goal, Threads};
+use crate::schedule::{Goal, Techniques, Threads};
 
 /// Options of lowering.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,8 @@ pub struct Options {
     pub needs_device: bool,
     /// The memory areas of the application. Without any, all memory is one arena without a limit.
     pub areas: Areas,
+    /// The techniques that schedules may use: all but those that are measured.
+    pub techniques: Techniques,
 }
 
 impl Options {
@@ -38,6 +40,7 @@ impl Options {
             gpu: None,
             needs_device: false,
             areas: Areas::default(),
+            techniques: Techniques::ALL,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::interface::CUT_FROM;
 use super::quantity::{Quantity, product};
+use super::technique::{Technique, Techniques};
 use super::unsupported::Unsupported;
 use crate::fuse::Group;
 use crate::ir::{Constant, Data, ElementType, Extent, Function, Inst, Module, Operation, Value};
@@ -42,6 +43,8 @@ pub struct Context<'a> {
     pub stages: bool,
     /// `true` if staged rows are computed in short sections. This costs some time and saves scratch memory.
     pub in_short_sections: bool,
+    /// Techniques that schedules may use.
+    pub techniques: Techniques,
 }
 
 /// Returns the instructions that mathematical functions may use on a machine. They exclude operations that a device may round in its own way.
@@ -84,6 +87,11 @@ impl<'a> Context<'a> {
     pub fn levels_of_isa(&self) -> impl Iterator<Item = &'static Machine> {
         let isa = self.isa;
         MACHINES.iter().filter(move |machine| machine.isa == isa).map(|machine| &machine.capabilities)
+    }
+
+    /// Tests whether schedules may use a technique.
+    pub fn uses(&self, technique: Technique) -> bool {
+        self.techniques.has(technique)
     }
 
     /// Tests whether parts of kernels have memory of their own.

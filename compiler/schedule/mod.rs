@@ -21,6 +21,7 @@ pub mod piece;
 pub mod quantity;
 pub mod reductions;
 mod rowwise;
+pub mod technique;
 pub mod unsupported;
 mod whole;
 
@@ -30,4 +31,5 @@ pub use context::{Context, Goal, Threads};
 pub use contraction::operands::packing::PackedWeights;
 pub use interface::{Lowered, Requirements, Schedule};
 pub use pair::Pair;
+pub use technique::{TECHNIQUES, Technique, Techniques};
 pub use unsupported::Unsupported;

@@ -16,6 +16,7 @@ mod messages;
 mod normalization;
 mod reports;
 mod schemas;
+mod techniques;
 
 use folder::{Folder, MODEL, json, text};
 use std::fs;

@@ -81,7 +81,7 @@ fn sparse_weights_stay_sparse_on_every_machine() {
 }
 
 /// Makes a convolution of pixels whose file stores one of four weights. The epilogue reads another tensor.
-fn sparse_pixels(stored: ElementType, image: [u64; 2], [channels, outputs]: [u64; 2]) -> (Module, Vec<Tensor>) {
+pub fn sparse_pixels(stored: ElementType, image: [u64; 2], [channels, outputs]: [u64; 2]) -> (Module, Vec<Tensor>) {
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");
     let shape = |channels: u64| [1, image[0], image[1], channels];
@@ -142,7 +142,7 @@ fn sparse_weights_of_pixels_are_multiplied_without_zeros() {
 }
 
 /// Makes a convolution with binary16 weights, of an image with the size of the window, so that there is one output pixel.
-fn one_window() -> (Module, Tensor) {
+pub fn one_window() -> (Module, Tensor) {
     let (channels, outputs) = (24, 52);
     let mut module = Module::default();
     let mut builder = FunctionBuilder::new(&mut module, "main");

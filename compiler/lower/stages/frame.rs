@@ -52,6 +52,7 @@ impl<'a> Frame<'a> {
             threads: self.options.threads,
             stages: self.overwriting.holds(group),
             in_short_sections: self.shortens(group),
+            techniques: self.options.techniques,
         }
     }
 

@@ -22,6 +22,7 @@ use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::pair::Pair;
+use crate::schedule::technique::Technique;
 use blocks::{Blocks, Together};
 use by_head::KEYS;
 use tile::{Cache, KEYS_OF_ROW, Lowering, Shape, Vectors};
@@ -87,7 +88,7 @@ impl<'a> AttentionSchedule<'a> {
         let single = self.queries.as_known().is_none_or(|queries| queries == 1);
         // All CPU levels must have the same number of kernels.
         let in_order = self.cx.writes_out() && self.cx.levels.iter().all(|machine| machine.combines_lanes());
-        single && in_order && self.shape.groups > 1 && bytes >= KEY_BY_KEY_FROM
+        self.cx.uses(Technique::KeyByKey) && single && in_order && self.shape.groups > 1 && bytes >= KEY_BY_KEY_FROM
     }
 
     /// Returns the bytes of an element of keys and values.

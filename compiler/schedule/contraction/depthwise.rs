@@ -28,6 +28,7 @@ use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -75,7 +76,8 @@ pub fn takes_lanes(cx: &Context<'_>, work: &Contraction) -> bool {
     let weights_fit = work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open) && !work.open;
     let is_image = work.sizes.is_none() && work.channel_planes.is_none() && work.outputs == work.channels;
     let have_vectors = cx.levels.iter().chain([&cx.machine]).all(|machine| machine.byte_sixteens);
-    have_vectors && is_of_bytes && weights_fit && is_image && work.outputs.is_multiple_of(LANES)
+    let takes = have_vectors && is_of_bytes && weights_fit && is_image && work.outputs.is_multiple_of(LANES);
+    takes && cx.uses(Technique::Lanes)
 }
 
 impl<'a> DepthwiseSchedule<'a> {
@@ -91,7 +93,7 @@ impl<'a> DepthwiseSchedule<'a> {
         };
         let repeat = work.outputs / work.channels;
         let staged = form != Form::Float || work.reads_halves() || work.is_padded() || repeat != 1;
-        let shorter = if staged && cx.shares_scratch() { work.cut_row(cx.in_short_sections, 1) } else { None };
+        let shorter = if staged && cx.shares_scratch() { work.cut_row(&cx, 1) } else { None };
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let step = if form == Form::Signed16 { 2 } else { 1 };
         let lanes = if form == Form::Sixteens { LANES } else { cx.machine.lanes(2).into() };
@@ -186,7 +188,8 @@ impl<'a> DepthwiseSchedule<'a> {
         let columns: FxHashSet<u64> =
             (0..self.work.window[1]).flat_map(|tap| (0..pixels).map(move |p| (tap, p))).map(|(tap, p)| self.column(tap, p)).collect();
         let held = (pixels + columns.len() as u64 + 1) * vectors;
-        self.form == Form::Float && machine.sums_in_place && held <= machine.registers.count().into()
+        let fits = held <= machine.registers.count().into();
+        self.form == Form::Float && machine.sums_in_place && fits && self.cx.uses(Technique::SharedTaps)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::needs;
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::technique::Technique;
 use std::ops::Range;
 
 /// Columns at the border that have code of their own, at most.
@@ -25,7 +26,7 @@ impl Columns {
         let is_plain = form == Form::Float && !work.reads_halves() && work.outputs == work.channels && work.strides[1] > 1;
         let is_image = work.is_one_plane() && work.is_one_phase() && work.sizes.is_none() && work.sections.is_none();
         let is_dense = work.phases.iter().all(|phases| phases.dilation == 1);
-        if !(is_fast && is_plain && is_image && is_dense && stays_behind(cx, work)) {
+        if !(cx.uses(Technique::InPlace) && is_fast && is_plain && is_image && is_dense && stays_behind(cx, work)) {
             return None;
         }
         let columns = &work.phases[2];

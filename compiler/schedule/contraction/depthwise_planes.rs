@@ -22,6 +22,7 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{for_range, for_values, row};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// Outputs of a tile, which share the words of a row.
@@ -94,13 +95,14 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
         && is_image
         && work.phases[2].dilation == 1
         && work.output_size[1] >= TOGETHER
+        && cx.uses(Technique::Planes)
         && pays(cx, work)
 }
 
 /// Tests whether a plane takes no more memory than the ring of staged rows that it replaces. Small code has planes if they take less.
 fn pays(cx: &Context<'_>, work: &Contraction) -> bool {
     let mut cut = work.clone();
-    cut.cut_row(cx.in_short_sections, 1);
+    cut.cut_row(cx, 1);
     let plane = Plane::of(work).bytes();
     let is_near = |ring: &Staging| plane < ring.bytes() || plane == ring.bytes() && cx.goal == Goal::Speed;
     Staging::new(cx.machine, &cut, Form::Signed16, 1).is_ok_and(|ring| is_near(&ring))

@@ -27,6 +27,7 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops;
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// Bytes that a product takes.
@@ -104,6 +105,7 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let fits = work.weights.fit_signed_byte(work.open) || work.weights.moved_to_signed_byte(work.open).is_some();
     let is_of_bytes = work.element.bits() == 8 && work.weights.are_whole_bytes() && fits;
     cx.goal == Goal::Speed
+        && cx.uses(Technique::RowPairs)
         && cx.levels.iter().chain([&cx.machine]).all(|machine| Products::on(machine).is_some())
         && is_of_bytes
         && !work.open

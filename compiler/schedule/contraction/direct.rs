@@ -26,6 +26,7 @@ use crate::schedule::contraction::tiles::table::{
 };
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::pair::Pair;
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// Maximum number of window rows, in all planes. No real model has more.
@@ -163,7 +164,7 @@ impl<'a> DirectSchedule<'a> {
                 }
                 (!cx.in_short_sections).then_some(read_again)
             }
-            false if may_be_cut => work.cut_row(cx.in_short_sections, 1),
+            false if may_be_cut => work.cut_row(&cx, 1),
             false => None,
         };
         let window_rows = work.planes.window * work.window[0];
@@ -171,7 +172,7 @@ impl<'a> DirectSchedule<'a> {
             return Err(Unsupported::WindowRows(window_rows));
         }
         let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1)).transpose()?;
-        let windows = if form == Form::Sixteens && staged { work.copied_windows() } else { None };
+        let windows = if form == Form::Sixteens && staged { work.copied_windows(&cx) } else { None };
         let lanes = lanes_of(cx.machine, form);
         let tile = choose_tile(&cx, &work, form, cx.block.is_some());
         let in_32_bits = work.products_in_32_bits();
@@ -241,11 +242,15 @@ impl<'a> DirectSchedule<'a> {
             taps,
             step,
         };
-        let mut panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open).without_zeros(&work.weights, work.open);
+        let mut panels = Panels::new(&work.weights, self.form, extents, self.cx.machine, work.open);
+        if self.cx.uses(Technique::Sparse) {
+            panels = panels.without_zeros(&work.weights, work.open);
+        }
         // Filling a panel that is read only once takes as long as its products. Halves are widened as fast as panels beyond the first-level
         // cache are read.
         let is_large = panels.hold_halves() && panels.filled_elements(&self.widths()) * u64::from(panels.lane().bytes()) > MOST_FILLED;
-        if self.is_one_tile() || is_large && self.cx.shares_scratch() {
+        let widens = self.is_one_tile() || is_large && self.cx.shares_scratch();
+        if widens && self.cx.uses(Technique::Widening) {
             panels = panels.widened_by_products(self.cx.machine);
         }
         let chunk = self.staging.as_ref().and_then(|staging| staging.chunk);
@@ -330,7 +335,7 @@ impl<'a> DirectSchedule<'a> {
         let is_plain = self.form.sums() == 1 && self.form.products() == 1 && self.in_32_bits.is_none();
         let Tile { pixels, vectors } = self.tile;
         // Operands that are elements of other registers cannot be combined.
-        let is_plain = is_plain && !names_elements(machine, self.form);
+        let is_plain = is_plain && !names_elements(machine, self.form) && self.cx.uses(Technique::Pairs);
         machine.sums_in_place && machine.registers.count() >= 32 && is_plain && pixels > 1 && vectors <= 2 && !self.are_filled()
     }
 
@@ -361,14 +366,20 @@ impl<'a> DirectSchedule<'a> {
 /// Chooses the form of products. With few output channels, floats take several elements of k at a time. Together these fill at most half of the
 /// longest vector of the architecture. So the order of sums is the same for every CPU level, whatever other levels are in the object.
 fn form(cx: &Context<'_>, work: &Contraction) -> Form {
-    let form = work.form(cx.machine, cx.levels, cx.goal);
+    let form = work.form(cx);
     if let Some(squares) = work.in_squares(cx, form) {
         return squares;
     }
     let serves = |level: &&Machine| level.combines_lanes();
     let are_constant = !matches!(work.weights, Weights::Computed { .. }) && work.weights.sparse_elements().is_none();
     let is_image = work.pixels() > 1 && work.groups == 1 && work.matrices.is_empty() && cx.block.is_none();
-    if form != Form::Float || cx.goal == Goal::Size || !are_constant || !is_image || !cx.levels.iter().all(serves) {
+    if !cx.uses(Technique::Neighbours)
+        || form != Form::Float
+        || cx.goal == Goal::Size
+        || !are_constant
+        || !is_image
+        || !cx.levels.iter().all(serves)
+    {
         return form;
     }
     let lanes = cx.levels_of_isa().map(|level| u64::from(level.lanes(4))).max().unwrap_or(0);
@@ -400,13 +411,13 @@ fn reads_bytes_in_place(cx: &Context<'_>, work: &Contraction, form: Form) -> boo
     // A single pixel's operands are shared by its output channels alone: taking them apart again costs less than a copy.
     let is_alone = cx.machine.takes_words_apart() && work.pixels() == 1 && work.matrices.is_empty();
     let takes = cx.machine.by_element || form == Form::Sixteens || is_alone;
-    takes && are_alike && are_whole && !work.open
+    cx.uses(Technique::Direct) && takes && are_alike && are_whole && !work.open
 }
 
 /// Returns the input and the output of a product of pixels, if staging its rows lets the output overwrite the input.
 fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
     let reads_rows = work.is_pointwise() && work.groups == 1 && !matches!(work.weights, Weights::Computed { .. });
-    if reads_rows { overwritten_by_rows(cx, work) } else { None }
+    if reads_rows && cx.uses(Technique::Staging) { overwritten_by_rows(cx, work) } else { None }
 }
 
 /// Turns the pixels of a pointwise contraction into rows of equal length, so that a staged row stays in the first-level cache. Rows that are
@@ -425,9 +436,9 @@ fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, (staged, in_short): (Op
         (None, false) => pixels,
     };
     work.geometry.fold_pixels(pixels);
-    let is_shorter = work.short_section(tile).is_some_and(|length| length < width);
+    let is_shorter = cx.uses(Technique::Sections) && work.short_section(tile).is_some_and(|length| length < width);
     if in_short && is_shorter {
-        work.cut_row(true, tile);
+        work.cut_row(cx, tile);
         return None;
     }
     work.geometry.fold_pixels(width);

@@ -26,6 +26,7 @@ use crate::schedule::loops::{for_range, for_values};
 use crate::schedule::movement::turn::{Matrix, Sides, Turn, transpose, turned};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// Output channels whose sums are in scratch memory together.
@@ -43,7 +44,7 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let is_plain = work.groups == 1 && work.matrices.is_empty() && work.sizes.is_none() && work.channel_planes.is_none();
     let is_of_pixels = is_plain && work.is_pointwise() && work.element == ElementType::F32 && cx.block.is_none();
     let combines_lanes = cx.machine.combines_lanes();
-    if !is_of_pixels || !combines_lanes || work.open || !work.weights.are_floats() {
+    if !cx.uses(Technique::Sparse) || !is_of_pixels || !combines_lanes || work.open || !work.weights.are_floats() {
         return false;
     }
     let Some(weights) = work.weights.sparse_elements().filter(|_| panels(cx, work).sparse) else { return false };

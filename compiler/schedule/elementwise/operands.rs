@@ -14,6 +14,7 @@ use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 use cranelift_entity::EntityRef;
 use std::sync::Arc;
@@ -357,7 +358,8 @@ impl<'a> ElementWise<'a> {
 /// Returns the nodes that the machine computes from stored forms. `given` are the inputs that are not read from memory.
 fn as_stored(cx: &Context<'_>, expression: &ir::Expression, given: &[usize]) -> AsStored {
     let length = |table: ir::Constant| cx.module.constants[table].ty.static_elements().unwrap_or(0);
-    let mut nodes = if cx.machine.byte_tables { look_ups(expression, cx.machine.word_tables, length) } else { AsStored::default() };
+    let takes = cx.machine.byte_tables && cx.uses(Technique::LookUps);
+    let mut nodes = if takes { look_ups(expression, cx.machine.word_tables, length) } else { AsStored::default() };
     add_extremes(expression, given, &mut nodes);
     nodes
 }

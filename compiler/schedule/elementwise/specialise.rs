@@ -19,6 +19,7 @@ use crate::fuse::Epilogue;
 use crate::ir::{Data, ElementType, Expression, ExpressionBuilder, Interval, Node, RequantizeRule, Scalar, ScalarOp, Value};
 use crate::machine::Requantize;
 use crate::schedule::context::{Context, Goal};
+use crate::schedule::technique::Technique;
 use cranelift_entity::EntityRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -119,6 +120,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         toward_zero,
         solved: &cx.packed.solved,
         fits: &cx.packed.fits,
+        scales_two: cx.uses(Technique::SumOfTwo),
         requantizers: FxHashMap::default(),
         offsets: vec![],
         merged: FxHashSet::default(),
@@ -234,6 +236,8 @@ struct Rewriter<'a> {
     toward_zero: bool,
     solved: &'a Solved,
     fits: &'a Fits,
+    /// `true` if sums of two scaled bytes may be scaled together.
+    scales_two: bool,
     requantizers: FxHashMap<Node, Requantizer>,
     offsets: Vec<i32>,
     /// Nodes that need no code: additions of a number that the constant of a requantization includes, and clamps that change nothing.
@@ -357,7 +361,7 @@ impl<'a> Rewriter<'a> {
 
     /// Rewrites the sum of two scaled bytes, scaled to a byte, to two products. `moved` are the new nodes of earlier nodes.
     fn sum_of_two(&mut self, node: Node, moved: &[Node]) -> Option<Node> {
-        let sum = SumOfTwo::of(self.old, &self.node_ranges, node)?;
+        let sum = SumOfTwo::of(self.old, &self.node_ranges, node).filter(|_| self.scales_two)?;
         // A kernel has only one rounding mode.
         let precision = match self.requantizers.values().find_map(|requantizer| requantizer.precision()) {
             None | Some(Precision::Nearest) => Precision::Nearest,

@@ -6,6 +6,7 @@ use super::specialise::Source;
 use crate::ir::Value as Tensor;
 use crate::kernel::{Buffer, KernelBuilder};
 use crate::schedule::pair::Pair;
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 impl ElementWise<'_> {
@@ -22,7 +23,7 @@ impl ElementWise<'_> {
             let bits = u64::from(self.cx.element(tensor).bits());
             bytes = bytes.saturating_add(self.cx.most_elements(tensor)?.saturating_mul(bits).div_ceil(8));
         }
-        if machine.fetches_ahead && bytes > machine.l2_bytes {
+        if self.cx.uses(Technique::Streams) && machine.fetches_ahead && bytes > machine.l2_bytes {
             walked.into_iter().for_each(|(_, buffer)| b.stream(buffer));
         }
         Ok(())

@@ -13,6 +13,7 @@ use crate::schedule::indexed::slices::any;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// Schedule of a `top_k`.
@@ -252,7 +253,7 @@ impl TopKSchedule<'_> {
         let machine = self.cx.machine;
         let count = u16::try_from(self.count.as_known()?).ok().filter(|&count| count > 1)?;
         let most = machine.lanes(self.lane.bytes().max(Lane::I32.bytes()));
-        let fits = machine.combines_lanes() && count <= most;
+        let fits = self.cx.uses(Technique::Sorted) && machine.combines_lanes() && count <= most;
         fits.then(|| (count, count.next_power_of_two()))
     }
 

@@ -5,6 +5,7 @@ use crate::ir::{ElementType, Reduction as Kind, ScalarOp};
 use crate::kernel::{Active, ConvertOp, Inst, KernelBuilder, Lane, Type, Value};
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::quantity::Number;
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// Maximum number of bytes whose sum fits 16 bits: 256 times -128 is the least signed number, and 256 times 255 fits unsigned.
@@ -28,7 +29,7 @@ impl Lowering<'_> {
         let Number::Known(extent) = dimension.extent else { return None };
         let in_vectors = lanes > 1 && cx.writes_out() && cx.machine.combines_lanes();
         let fits = in_vectors && inner.is_empty() && extent >= LEAST && self.schedule.reduction.is(Kind::Sum);
-        let widening = self.widening().filter(|_| fits)?;
+        let widening = self.widening().filter(|_| fits && cx.uses(Technique::ByteSums))?;
         Some(ByteSum { step: dimension.input_step, extent, widening })
     }
 

@@ -13,6 +13,7 @@ use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::quantity::Quantity;
 use crate::schedule::reductions::reduction::Reduction;
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::FxHashMap;
 
@@ -88,7 +89,8 @@ impl<'a> Across<'a> {
     /// [`Unsupported`] for shapes and types without lowering.
     pub fn new(rows: &Facts<'a>) -> Result<Option<Self>, Unsupported> {
         let Some(length) = rows.length.as_known().and_then(|n| u16::try_from(n).ok()) else { return Ok(None) };
-        if !rows.cx.writes_out() || !rows.cx.machine.combines_lanes() || u64::from(length) > LONGEST {
+        if !rows.cx.uses(Technique::SideBySide) || !rows.cx.writes_out() || !rows.cx.machine.combines_lanes() || u64::from(length) > LONGEST
+        {
             return Ok(None);
         }
         let passes = Passes::new(&rows.cx, rows.rows, KEPT_FROM);

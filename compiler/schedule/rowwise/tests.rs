@@ -47,6 +47,7 @@ fn check_for(
         threads: crate::schedule::Threads::ALONE,
         stages: false,
         in_short_sections: false,
+        techniques: crate::schedule::Techniques::ALL,
     };
     check(&RowwiseSchedule::new(cx, rows).expect("floats"), function.results[0]);
 }

@@ -6,6 +6,7 @@ use super::contraction::Contraction;
 use super::long_row::JoinedRows;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::technique::Technique;
 
 /// Maximum pixels of an image that becomes one row: a few tiles.
 pub const MOST_PIXELS: u64 = 32;
@@ -30,7 +31,12 @@ impl Contraction {
         let machine = cx.machine;
         let serves = form == Form::Unsigned8 && machine.sums_in_place && cx.goal == Goal::Speed;
         // The corrections for moved weights are computed row by row.
-        serves && is_whole && is_read_again && staged <= MOST_ELEMENTS && self.weights.fit_signed_byte(self.open)
+        cx.uses(Technique::JoinedRows)
+            && serves
+            && is_whole
+            && is_read_again
+            && staged <= MOST_ELEMENTS
+            && self.weights.fit_signed_byte(self.open)
     }
 
     /// Returns the number of weights that are read again if each row of an image is a row of windows.

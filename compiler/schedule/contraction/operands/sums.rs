@@ -3,10 +3,11 @@
 use super::form::Form;
 use crate::ir::ElementType;
 use crate::machine::Machine;
-use crate::schedule::context::Goal;
+use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::rows::staging::CHUNK;
 use crate::schedule::elementwise::sums::SumRanges;
+use crate::schedule::technique::Technique;
 
 /// Output channels from which on the elements of a single pixel are staged for them.
 const FEWEST_OUTPUTS: u64 = 32;
@@ -75,18 +76,19 @@ impl Contraction {
     }
 
     /// Returns the form of the operands on a machine that reads the same panels as all CPU levels.
-    pub fn form(&self, machine: &Machine, levels: &[&Machine], goal: Goal) -> Form {
-        let own = self.form_of_level(machine, levels);
-        if own == Form::Signed8 && machine.byte_sixteens && self.fills_sixteens(goal) {
+    pub fn form(&self, cx: &Context<'_>) -> Form {
+        let (machine, levels) = (cx.machine, cx.levels);
+        let own = self.form_of_level(machine, cx);
+        if own == Form::Signed8 && machine.byte_sixteens && cx.uses(Technique::Sixteens) && self.fills_sixteens(cx) {
             return Form::Sixteens;
         }
-        if machine.pixel_pairs && own == Form::Signed16 && self.takes_pixel_pairs(levels) {
+        if machine.pixel_pairs && cx.uses(Technique::PixelPairs) && own == Form::Signed16 && self.takes_pixel_pairs(levels) {
             return Form::PixelPairs;
         }
-        if own == Form::Signed8 && self.holds_halves(machine) {
+        if own == Form::Signed8 && cx.uses(Technique::Halves) && self.holds_halves(machine) {
             return Form::Apart { signed: true };
         }
-        let bytes = levels.iter().map(|level| self.form_of_level(level, levels)).find(|form| form.is_of_bytes());
+        let bytes = levels.iter().map(|level| self.form_of_level(level, cx)).find(|form| form.is_of_bytes());
         let Some(bytes) = bytes.filter(|_| own == Form::Signed16) else { return own };
         let signed = bytes.is_signed();
         // Separating bytes may cost more than two sums: if vectors are short and shifts overwrite their operand, or if no other pixel shares
@@ -97,10 +99,10 @@ impl Contraction {
 
     /// Tests whether weights may be padded with zeros to sixteens, which a row of taps, or a copied window, fills well enough. Moved weights have other numbers in their
     /// padding.
-    fn fills_sixteens(&self, goal: Goal) -> bool {
+    fn fills_sixteens(&self, cx: &Context<'_>) -> bool {
         let taps = if self.groups == 1 && self.phases[2].dilation == 1 { self.window[1] } else { 1 };
-        let run = self.copied_windows().map_or(taps * (self.channels / self.groups), |windows| windows.window());
-        let most = if goal == Goal::Size { LONGEST_SMALL } else { LONGEST };
+        let run = self.copied_windows(cx).map_or(taps * (self.channels / self.groups), |windows| windows.window());
+        let most = if cx.goal == Goal::Size { LONGEST_SMALL } else { LONGEST };
         let are_plain = self.weights.are_whole_bytes() && self.weights.fit_signed_byte(self.open);
         are_plain && run.next_multiple_of(Form::Sixteens.group()) <= most * run
     }
@@ -126,11 +128,12 @@ impl Contraction {
     }
 
     /// Returns the form of the operands on one CPU level, if it shared no panels with others.
-    fn form_of_level(&self, machine: &Machine, levels: &[&Machine]) -> Form {
+    fn form_of_level(&self, machine: &Machine, cx: &Context<'_>) -> Form {
         let form = self.form_alone(machine);
-        let moves = form == Form::Signed16 && levels.iter().all(|level| level.converts_operands()) && self.moved(machine).is_some();
+        let may_move = cx.uses(Technique::Moved) && cx.levels.iter().all(|level| level.converts_operands());
+        let moves = form == Form::Signed16 && may_move && self.moved(machine).is_some();
         let form = if moves { Form::of_bytes(machine).unwrap_or(form) } else { form };
-        self.in_16_bits(machine, form)
+        self.in_16_bits(cx, machine, form)
     }
 
     /// Returns the form of the operands on a single machine, for weights that are not moved.

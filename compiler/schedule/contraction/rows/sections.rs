@@ -4,6 +4,7 @@
 
 use super::staging::{Ring, Staging};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, KernelBuilder, Value};
+use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::long_row::LongRow;
 use crate::schedule::contraction::geometry::places::{Image, RowPlace};
@@ -11,6 +12,7 @@ use crate::schedule::contraction::geometry::windows::pointwise;
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::loops::if_then;
 use crate::schedule::quantity::Number;
+use crate::schedule::technique::Technique;
 
 /// Elements of a section that leave room in a first-level cache.
 const ELEMENTS: u64 = 2048;
@@ -33,10 +35,11 @@ const SHORT: u64 = 4;
 const SHORT_OF_PIXELS: u64 = 8;
 
 impl Contraction {
-    /// Divides a long row into sections, if the image is one and its rows are staged. `short` asks for short sections, of whole tiles of a number of
-    /// pixels. Otherwise returns the additional elements that short sections would move, if the row can have short ones.
-    pub fn cut_row(&mut self, short: bool, tile: u64) -> Option<u64> {
-        if !self.is_long_row() {
+    /// Divides a long row into sections, if the image is one and its rows are staged. Short sections, if they are asked for, have whole tiles of a
+    /// number of pixels. Otherwise returns the additional elements that short sections would move, if the row can have short ones.
+    pub fn cut_row(&mut self, cx: &Context<'_>, tile: u64) -> Option<u64> {
+        let short = cx.in_short_sections;
+        if !cx.uses(Technique::Sections) || !self.is_long_row() {
             return None;
         }
         let pixels = self.row_pixels();

@@ -1,9 +1,11 @@
 //! Windows whose taps are copied to one place. Products of sixteen taps then fill their vectors across the rows of a window, which alone are short.
 
 use crate::kernel::{Buffer, KernelBuilder, Value};
+use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::quantity::Number;
+use crate::schedule::technique::Technique;
 
 /// Bytes that an instruction copies.
 const VECTOR: u64 = 16;
@@ -67,7 +69,7 @@ pub struct RowOfWindows {
 
 impl Contraction {
     /// Returns the windows to copy, if products of sixteen then take fewer instructions.
-    pub fn copied_windows(&self) -> Option<Windows> {
+    pub fn copied_windows(&self, cx: &Context<'_>) -> Option<Windows> {
         let is_plain = self.groups == 1 && self.planes.window == 1 && self.is_one_phase() && self.phases[2].dilation == 1;
         let is_whole = self.sizes.is_none() && self.joined.is_none() && self.matrices.is_empty();
         let [rows, run] = [self.window[0], self.window[1] * self.channels];
@@ -75,6 +77,6 @@ impl Contraction {
         let saved = (rows * steps(run)).saturating_sub(steps(rows * run)) * self.outputs * STEP / 1000;
         let moved = run / VECTOR + run % VECTOR / WORD + (run % WORD).count_ones() as u64;
         let pays = rows > 1 && saved > rows * (2 * moved + AROUND_COPY);
-        (is_plain && is_whole && pays).then_some(Windows { rows, run, pixels: self.output_size[1] })
+        (cx.uses(Technique::Windows) && is_plain && is_whole && pays).then_some(Windows { rows, run, pixels: self.output_size[1] })
     }
 }

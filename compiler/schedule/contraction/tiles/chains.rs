@@ -4,6 +4,7 @@ use super::loops::lowering::Lowering;
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::contraction::direct::Part;
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::technique::Technique;
 
 /// Sums that hide the latency of a product: four or five cycles, for at most one product a cycle that reads its weights from memory.
 const ENOUGH: usize = 4;
@@ -17,7 +18,7 @@ impl Lowering<'_> {
     pub(super) fn chains(&self, part: &Part, outputs: usize) -> usize {
         let (cx, form) = (&self.schedule.cx, self.schedule.form);
         let fuses = cx.machine.byte_fours && cx.machine.sums_in_place && matches!(form, Form::Unsigned8 | Form::Signed16);
-        let serves = fuses && cx.writes_out() && part.run() / form.group() >= FEWEST_GROUPS;
+        let serves = cx.uses(Technique::Chains) && fuses && cx.writes_out() && part.run() / form.group() >= FEWEST_GROUPS;
         if serves { (ENOUGH / outputs).clamp(1, part.unroll as usize) } else { 1 }
     }
 }

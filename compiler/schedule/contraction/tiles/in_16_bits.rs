@@ -5,14 +5,16 @@ use super::loops::lowering::Lowering;
 use super::tile::SegmentPlace;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
+use crate::schedule::context::Context;
 use crate::schedule::contraction::direct::Part;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::technique::Technique;
 
 impl Contraction {
-    /// Returns the form, or [`Form::In16Bits`] if the machine adds products of its bytes in 16 bits.
-    pub(in crate::schedule::contraction) fn in_16_bits(&self, machine: &Machine, form: Form) -> Form {
-        if form != Form::Signed8 || !machine.adds_in_16_bits || machine.byte_fours {
+    /// Returns the form, or [`Form::In16Bits`] if a level's machine adds products of its bytes in 16 bits.
+    pub(in crate::schedule::contraction) fn in_16_bits(&self, cx: &Context<'_>, machine: &Machine, form: Form) -> Form {
+        if !cx.uses(Technique::In16Bits) || form != Form::Signed8 || !machine.adds_in_16_bits || machine.byte_fours {
             return form;
         }
         Form::In16Bits { fours: if self.weights.leave_out_smallest_byte(self.open) { 2 } else { 1 } }

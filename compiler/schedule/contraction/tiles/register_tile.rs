@@ -10,6 +10,7 @@ use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::strips::{COMMON, NARROWEST};
 use crate::schedule::contraction::operands::weights::Weights;
+use crate::schedule::technique::Technique;
 
 /// Chooses the register tile. `in_blocks` states that another kernel computes more pixels with the same weights, which must then have the same
 /// layout.
@@ -48,7 +49,11 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
         let depth = work.planes.window * work.window[0] * work.window[1] * (work.channels / work.groups);
         let is_one_round = depth.div_ceil(form.group()) <= ONE_ROUND;
         let tile = in_place_tile(machine, form, outputs, (width, in_blocks, joins_rests(cx, work, form)), is_one_round);
-        return if in_blocks { tile } else { taller_tile(machine, form, tile, (width, is_one_row), (depth, outputs)) };
+        return if in_blocks || !cx.uses(Technique::TallTiles) {
+            tile
+        } else {
+            taller_tile(machine, form, tile, (width, is_one_row), (depth, outputs))
+        };
     }
     let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
     let limits = limits(machine, form);
@@ -159,7 +164,11 @@ pub(in crate::schedule::contraction) fn loads_part(machine: &Machine, form: Form
 pub(in crate::schedule::contraction) fn joins_rests(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
     let as_stored =
         work.weights.are_whole_bytes() || matches!(work.weights, Weights::Floats(_)) && work.weights.sparse_elements().is_none();
-    as_stored && !work.open && cx.levels.iter().all(|level| !level.holds_lanes()) && cx.levels.iter().any(|level| loads_part(level, form))
+    cx.uses(Technique::JoinedRests)
+        && as_stored
+        && !work.open
+        && cx.levels.iter().all(|level| !level.holds_lanes())
+        && cx.levels.iter().any(|level| loads_part(level, form))
 }
 
 /// Returns the tile of products that are added in 16 bits. `in_blocks` states that rows of one pixel have as many vectors as others.

@@ -9,6 +9,7 @@ use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::technique::Technique;
 
 /// Elements of k in a product.
 pub(in crate::schedule::contraction) const EIGHT: u64 = 8;
@@ -34,7 +35,7 @@ impl Contraction {
     pub(in crate::schedule::contraction) fn in_squares(&self, cx: &Context<'_>, form: Form) -> Option<Form> {
         let are_several = if self.is_pointwise() && self.groups == 1 { self.pixels() > 1 } else { self.output_size[1] > 1 };
         let takes = cx.machine.byte_squares && form == Form::Signed8 && self.weights.are_whole_bytes();
-        if !takes || !are_several || cx.goal == Goal::Size {
+        if !takes || !cx.uses(Technique::Squares) || !are_several || cx.goal == Goal::Size {
             return None;
         }
         let is_alone = cx.levels.iter().all(|level| level.byte_squares) && cx.block.is_none();

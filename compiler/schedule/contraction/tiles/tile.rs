@@ -16,6 +16,7 @@ pub(in crate::schedule::contraction) use crate::schedule::elementwise::lanes::jo
 use crate::schedule::elementwise::neighbours::Neighbours;
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::quantity::Number;
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// The place of a segment: its row for the first pixel, a constant offset in it, and its weights in the panel.
@@ -327,7 +328,8 @@ impl Lowering<'_> {
         let (schedule, extents) = (self.schedule, &part.panels.extents);
         let (work, machine, form) = (&schedule.work, schedule.cx.machine, schedule.form);
         let (vectors, _) = at.width.vectors(schedule.lanes);
-        machine.sums_in_place
+        schedule.cx.uses(Technique::SharedTaps)
+            && machine.sums_in_place
             && at.beside.is_none()
             && work.joined.is_none()
             && form.is_of_bytes()
