@@ -83,9 +83,8 @@ impl Arguments {
     }
 
     /// Declares a common buffer of the requirements, by its number. The kernel either writes it or reads it.
-    pub fn common(&mut self, b: &mut KernelBuilder, name: &str, (number, writes): (usize, bool), lane: Lane, count: u64) -> Buffer {
+    pub fn common(&mut self, b: &mut KernelBuilder, name: &str, number: usize, kind: BufferKind, lane: Lane, count: u64) -> Buffer {
         let elements = Elements { lane, count, alignment: Alignment::LINE.bytes() as u32 };
-        let kind = if writes { BufferKind::Output } else { BufferKind::Input };
         self.declare(b, name.into(), kind, elements, Argument::Common(number))
     }
 

@@ -154,7 +154,7 @@ impl Writer<'_> {
                 let factor = (half > stride).then(|| self.load(b, self.factors, self.passes[pass as usize], index, 0));
                 let (sum, difference) = self.butterfly(b, pass, row, index, factor);
                 let place = b.scale_index(index, 2, 0);
-                self.store_woven(b, pass, (sum, difference), place, target);
+                self.store_woven(b, pass, sum, difference, place, target);
             });
             return;
         }
@@ -208,7 +208,7 @@ impl Writer<'_> {
     }
 
     /// Stores sums and differences alternately, in pieces of the pass's stride, which is less than a vector.
-    fn store_woven(&self, b: &mut KernelBuilder, pass: u32, (sum, difference): (Complex, Complex), place: Value, target: Value) {
+    fn store_woven(&self, b: &mut KernelBuilder, pass: u32, sum: Complex, difference: Complex, place: Value, target: Value) {
         let (stride, lanes) = (1u16 << pass, self.lanes());
         let from = |place: u16| {
             let (turn, within) = (place / stride, place % stride);

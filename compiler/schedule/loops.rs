@@ -35,7 +35,7 @@ impl Outcome for Result<(), Unsupported> {
 /// Builds [`KernelBuilder::for_range`] with a body that may fail.
 pub fn for_range<R: Outcome>(
     b: &mut KernelBuilder,
-    (start, end): (i64, i64),
+    Range { start, end }: Range<i64>,
     step: i64,
     body: impl FnOnce(&mut KernelBuilder, Value) -> R,
 ) -> R {
@@ -47,7 +47,7 @@ pub fn for_range<R: Outcome>(
 /// Builds [`KernelBuilder::for_values`] with a body that may fail.
 pub fn for_values<R: Outcome>(
     b: &mut KernelBuilder,
-    (start, end): (Value, Value),
+    Range { start, end }: Range<Value>,
     step: i64,
     body: impl FnOnce(&mut KernelBuilder, Value) -> R,
 ) -> R {
@@ -80,7 +80,7 @@ pub fn row_between<R: Outcome>(
     mut body: impl FnMut(&mut KernelBuilder, Value, u16) -> R,
 ) -> R {
     let whole = count / u64::from(lanes) * u64::from(lanes);
-    let outcome = for_range(b, (start as i64, whole as i64), i64::from(lanes), |b, i| body(b, i, lanes));
+    let outcome = for_range(b, start as i64..whole as i64, i64::from(lanes), |b, i| body(b, i, lanes));
     if count == whole {
         return outcome;
     }

@@ -20,6 +20,7 @@ pub mod pair;
 pub mod piece;
 pub mod quantity;
 pub mod reductions;
+pub mod route;
 mod rowwise;
 pub mod technique;
 pub mod unsupported;

@@ -249,7 +249,7 @@ impl Number {
         match self {
             Self::Known(n) => {
                 let whole = n / by * by;
-                let outcome = for_range(b, (0, whole), by, |b, i| body(b, i, step));
+                let outcome = for_range(b, 0..whole, by, |b, i| body(b, i, step));
                 if n <= whole {
                     return outcome;
                 }
@@ -262,11 +262,11 @@ impl Number {
                 let (zero, divisor) = (b.index(0), b.index(by));
                 let whole = b.binary(crate::kernel::BinaryOp::SignedDiv, end, divisor);
                 let whole = b.scale_index(whole, by, 0);
-                let outcome = for_values(b, (zero, whole), by, |b, i| body(b, i, step));
+                let outcome = for_values(b, zero..whole, by, |b, i| body(b, i, step));
                 if step <= 1 {
                     return outcome;
                 }
-                outcome.then(|| for_values(b, (whole, end), 1, |b, i| body(b, i, 1)))
+                outcome.then(|| for_values(b, whole..end, 1, |b, i| body(b, i, 1)))
             }
         }
     }
@@ -283,10 +283,10 @@ impl Number {
     /// Builds a loop with this many iterations.
     pub fn repeat<R: Outcome>(self, b: &mut KernelBuilder, body: impl FnOnce(&mut KernelBuilder, Value) -> R) -> R {
         match self {
-            Self::Known(n) => for_range(b, (0, n), 1, body),
+            Self::Known(n) => for_range(b, 0..n, 1, body),
             Self::Computed(end) => {
                 let zero = b.index(0);
-                for_values(b, (zero, end), 1, body)
+                for_values(b, zero..end, 1, body)
             }
         }
     }
@@ -331,13 +331,13 @@ impl Number {
             (_, Self::Known(_) | Self::Computed(_)) => {
                 let end = self.value(b);
                 let (start, whole) = (start.value(b), self.whole(b, lanes));
-                let outcome = for_values(b, (start, whole), i64::from(lanes), |b, i| body(b, i, lanes.into()));
+                let outcome = for_values(b, start..whole, i64::from(lanes), |b, i| body(b, i, lanes.into()));
                 if lanes <= unit {
                     return outcome;
                 }
                 outcome.then(|| {
                     if lanes > masked {
-                        return for_values(b, (whole, end), unit.into(), |b, i| body(b, i, unit.into()));
+                        return for_values(b, whole..end, unit.into(), |b, i| body(b, i, unit.into()));
                     }
                     let some = b.compare(CompareOp::Less, whole, end);
                     if_then(b, some, |b| {
@@ -361,10 +361,10 @@ impl Number {
     ) -> Result<Self, Unsupported> {
         let by = i64::from(size);
         match self {
-            Self::Known(n) => for_range(b, (0, n / by * by), by, body).map(|()| Self::Known(n / by * by)),
+            Self::Known(n) => for_range(b, 0..n / by * by, by, body).map(|()| Self::Known(n / by * by)),
             Self::Computed(_) => {
                 let (zero, whole) = (b.index(0), self.whole(b, size));
-                for_values(b, (zero, whole), by, body).map(|()| Self::Computed(whole))
+                for_values(b, zero..whole, by, body).map(|()| Self::Computed(whole))
             }
         }
     }

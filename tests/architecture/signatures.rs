@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The numbers of functions that still have such a parameter, by folder. A change may only lower them.
-const NOT_YET: &[(&str, usize)] = &[("schedule", 76)];
+const NOT_YET: &[(&str, usize)] = &[];
 
 /// Splits tokens at the commas outside of `<…>`.
 fn elements(tokens: &[TokenTree]) -> Vec<&[TokenTree]> {

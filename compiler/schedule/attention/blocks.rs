@@ -3,7 +3,7 @@
 //! Each block has its own largest score and its own sums. A second kernel combines them: each is scaled by e to the difference of its largest
 //! score and the overall one (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018).
 
-use super::tile::{KEYS_OF_ROW, Shape, Vectors};
+use super::tile::{KEYS_OF_ROW, Piece, Shape, Vectors};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Lane, Type, Value, mathematics};
 use crate::schedule::context::arithmetic;
 
@@ -102,7 +102,7 @@ impl Together<'_> {
 
     /// Writes some vectors of a head's result. The given places are those of the first block: its largest score, its sum of weights and its
     /// sums.
-    fn vectors_of(&self, b: &mut KernelBuilder, [largest, sum, sums]: [Value; 3], (result, pieces): (Value, &[(i64, u16, u16)])) {
+    fn vectors_of(&self, b: &mut KernelBuilder, [largest, sum, sums]: [Value; 3], (result, pieces): (Value, &[Piece])) {
         let &Self { blocks, vectors, found, output } = self;
         let lanes = vectors.lanes();
         let offsets: Vec<i64> = (0..blocks.count).map(|block| block * blocks.block_elements()).collect();
@@ -115,12 +115,12 @@ impl Together<'_> {
             let factor = mathematics::exp(b, arithmetic(vectors.machine), below);
             let of_block = b.load_splat(found, sum, offset, lanes);
             weight = vectors.multiply_add(b, factor, of_block, weight);
-            for (total, &(first, _, active)) in totals.iter_mut().zip(pieces) {
+            for (total, &Piece { first, active, .. }) in totals.iter_mut().zip(pieces) {
                 let value = b.load_active(found, sums, offset + first, lanes, active);
                 *total = vectors.multiply_add(b, factor, value, *total);
             }
         }
-        for (total, &(first, _, active)) in totals.into_iter().zip(pieces) {
+        for (total, &Piece { first, active, .. }) in totals.into_iter().zip(pieces) {
             let value = b.binary(BinaryOp::FloatDiv, total, weight);
             b.store_active(output, result, first, value, active);
         }

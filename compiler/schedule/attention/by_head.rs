@@ -1,7 +1,7 @@
 //! Attention head by head: a tile of queries processes all keys, then all values. With many queries, the keys of a head stay in the cache from
 //! tile to tile.
 
-use super::tile::{Key, Lowering, Scores, Tile};
+use super::tile::{Key, Lowering, Piece, Scores, Tile};
 use crate::kernel::{BinaryOp, KernelBuilder, Lane, Type, Value};
 
 /// Number of keys whose products with a tile of queries are computed together.
@@ -16,7 +16,7 @@ impl Lowering<'_> {
         rows.tiles(b, self.vectors.shape.rows, |b, row, count| {
             let rows = (0..count).map(|r| {
                 let (position, head) = self.position(b, row, r as i64);
-                self.row(b, (image, group), position, head)
+                self.row(b, image, group, position, head)
             });
             let rows = rows.collect();
             let Some(tile) = self.tile(b, first_key, scores, rows) else { return };
@@ -51,12 +51,12 @@ impl Lowering<'_> {
     /// Sums the weighted values of all keys, a few vectors of the depth at a time.
     fn results(&self, b: &mut KernelBuilder, tile: &Tile, factors: &[Value]) {
         for pieces in self.vectors.pieces().chunks(self.vectors.pieces_together(tile.rows.len())) {
-            let none: Vec<Value> = pieces.iter().map(|&(_, lanes, _)| b.float(Type::vector(Lane::F32, lanes), 0.0)).collect();
+            let none: Vec<Value> = pieces.iter().map(|piece| b.float(Type::vector(Lane::F32, piece.lanes), 0.0)).collect();
             let sums: Vec<Value> = tile.rows.iter().flat_map(|_| none.iter().copied()).collect();
             let zero = b.index(0);
             let sums = b.for_carry(zero, tile.keys, 1, &sums, |b, key, sums| self.with_value(b, tile, pieces, (key, 0), sums));
             for ((row, &factor), sums) in tile.rows.iter().zip(factors).zip(sums.chunks(pieces.len())) {
-                for (&(first, lanes, active), &sum) in pieces.iter().zip(sums) {
+                for (&Piece { first, lanes, active }, &sum) in pieces.iter().zip(sums) {
                     let factor = b.splat(factor, lanes);
                     let result = b.mul(sum, factor);
                     b.store_active(self.output, row.at, first, result, active);

@@ -6,7 +6,7 @@
 //! The keys are divided into blocks (`blocks.rs`), which several threads may share.
 
 use super::blocks::Blocks;
-use super::tile::{KEYS_OF_ROW, Key, Lowering, Row, Scores, Tile};
+use super::tile::{KEYS_OF_ROW, Key, Lowering, Piece, Row, Scores, Tile};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Lane, Type, Value};
 use crate::schedule::quantity::Number;
 
@@ -18,7 +18,7 @@ const LEAST: f64 = f32::MIN as f64;
 
 impl Lowering<'_> {
     /// Computes a block of the keys for the single query of an image, and stores its results in `found`.
-    pub fn block(&self, b: &mut KernelBuilder, blocks: &Blocks, found: Buffer, (image, block): (Value, Value)) {
+    pub fn block(&self, b: &mut KernelBuilder, blocks: &Blocks, found: Buffer, image: Value, block: Value) {
         let start = blocks.start(b, image, block);
         let range = self.keys_of(b, blocks, block);
         let at = At { blocks, image, range, start };
@@ -35,7 +35,7 @@ impl Lowering<'_> {
                 let place = b.add(place, start);
                 b.store(found, place, 0, value);
             }
-            for (first, lanes, active) in self.vectors.pieces() {
+            for Piece { first, lanes, active } in self.vectors.pieces() {
                 let nothing = b.float(Type::vector(Lane::F32, lanes), 0.0);
                 b.store_active(found, sums.at, first, nothing, active);
             }
@@ -89,7 +89,7 @@ impl Lowering<'_> {
                 let rows: Vec<Row> = (0..number as i64)
                     .map(|r| {
                         let (position, head) = (b.index(0), b.scale_index(head, 1, r));
-                        Row { keys: count, ..self.row(b, (at.image, group), position, head) }
+                        Row { keys: count, ..self.row(b, at.image, group, position, head) }
                     })
                     .collect();
                 let sums = b.scale_index(first_head, self.vectors.shape.depth as i64, 0);
@@ -108,14 +108,15 @@ impl Lowering<'_> {
         for pieces in self.vectors.pieces().chunks(self.vectors.pieces_together(tile.rows.len())) {
             let depth = self.vectors.shape.depth as i64;
             let rows = 0..tile.rows.len() as i64;
-            let places: Vec<_> =
-                rows.flat_map(|r| pieces.iter().map(move |&(at, lanes, active)| (r * depth + at, lanes, active))).collect();
-            let mut sums: Vec<Value> = places.iter().map(|&(at, lanes, active)| b.load_active(found, first, at, lanes, active)).collect();
+            let places: Vec<Piece> =
+                rows.flat_map(|r| pieces.iter().map(move |&piece| Piece { first: r * depth + piece.first, ..piece })).collect();
+            let mut sums: Vec<Value> =
+                places.iter().map(|piece| b.load_active(found, first, piece.first, piece.lanes, piece.active)).collect();
             for &key in keys {
                 sums = self.with_value(b, tile, pieces, key, &sums);
             }
-            for ((at, _, active), sum) in places.into_iter().zip(sums) {
-                b.store_active(found, first, at, sum, active);
+            for (piece, sum) in places.into_iter().zip(sums) {
+                b.store_active(found, first, piece.first, sum, piece.active);
             }
         }
     }

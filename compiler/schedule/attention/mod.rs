@@ -19,7 +19,7 @@ use super::quantity::{Cells, Number, Quantity, product};
 use super::unsupported::Unsupported;
 use crate::ir::operators::Attention;
 use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
-use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
+use crate::kernel::{Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::pair::Pair;
 use crate::schedule::technique::Technique;
@@ -164,7 +164,9 @@ impl AttentionSchedule<'_> {
         let output = arguments.output(&mut b, "output", target, Elements::new(Lane::F32, self.cx.most_elements(target)?));
         let scores = arguments.scratch(&mut b, "scores", 0, Lane::F32, self.score_elements()?);
         let by_key = match self.blocks()? {
-            Some(blocks) => Some((blocks, arguments.common(&mut b, "found", (0, true), Lane::F32, self.found_elements(&blocks)?))),
+            Some(blocks) => {
+                Some((blocks, arguments.common(&mut b, "found", 0, BufferKind::Output, Lane::F32, self.found_elements(&blocks)?)))
+            }
             None => None,
         };
         let mut cells = Cells::default();
@@ -183,7 +185,7 @@ impl AttentionSchedule<'_> {
         let in_blocks = |b: &mut KernelBuilder, (blocks, found): (Blocks, Buffer)| {
             let (first, end) = range.unwrap_or_else(|| (b.index(0), b.index(groups)));
             let [first, end] = [first, end].map(|group| blocks.of_group(b, group, groups));
-            batch.repeat(b, |b, image| b.for_values(first, end, 1, |b, block| lowering.block(b, &blocks, found, (image, block))));
+            batch.repeat(b, |b, image| b.for_values(first, end, 1, |b, block| lowering.block(b, &blocks, found, image, block)));
         };
         match (by_key, queries) {
             (None, _) => by_head(&mut b),
@@ -205,7 +207,7 @@ impl AttentionSchedule<'_> {
         let mut b = KernelBuilder::new("attention_of_blocks");
         b.independent(true);
         let mut arguments = Arguments::default();
-        let found = arguments.common(&mut b, "found", (0, false), Lane::F32, self.found_elements(&blocks)?);
+        let found = arguments.common(&mut b, "found", 0, BufferKind::Input, Lane::F32, self.found_elements(&blocks)?);
         let target = self.cx.group.outputs[0];
         let output = arguments.output(&mut b, "output", target, Elements::new(Lane::F32, self.cx.most_elements(target)?));
         let mut cells = Cells::default();

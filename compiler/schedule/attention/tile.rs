@@ -42,6 +42,15 @@ pub struct Cache {
     pub scaled: Option<[Buffer; 2]>,
 }
 
+/// A vector along the depth.
+#[derive(Clone, Copy)]
+pub struct Piece {
+    /// First element.
+    pub first: i64,
+    pub lanes: u16,
+    pub active: u16,
+}
+
 /// Division of rows of the depth into vectors.
 #[derive(Clone, Copy)]
 pub struct Vectors<'a> {
@@ -54,11 +63,15 @@ impl Vectors<'_> {
         self.machine.lanes(4)
     }
 
-    /// Returns the vectors along the depth, the tail included: the first element, the lanes, and the active lanes of each.
-    pub fn pieces(&self) -> Vec<(i64, u16, u16)> {
+    /// Returns the vectors along the depth, the tail included.
+    pub fn pieces(&self) -> Vec<Piece> {
         let (depth, lanes) = (self.shape.depth, u64::from(self.lanes()));
-        let whole = (0..depth / lanes).map(|i| ((i * lanes) as i64, lanes as u16, lanes as u16));
-        let rest = (depth % lanes > 0).then(|| ((depth / lanes * lanes) as i64, lanes as u16, (depth % lanes) as u16));
+        let whole = (0..depth / lanes).map(|i| Piece { first: (i * lanes) as i64, lanes: lanes as u16, active: lanes as u16 });
+        let rest = (depth % lanes > 0).then(|| Piece {
+            first: (depth / lanes * lanes) as i64,
+            lanes: lanes as u16,
+            active: (depth % lanes) as u16,
+        });
         whole.chain(rest).collect()
     }
 
@@ -178,7 +191,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the query at a position, of one of the heads that share a head of keys.
-    pub fn row(&self, b: &mut KernelBuilder, (image, group): (Value, Value), position: Value, head: Value) -> Row {
+    pub fn row(&self, b: &mut KernelBuilder, image: Value, group: Value, position: Value, head: Value) -> Row {
         let shape = self.vectors.shape;
         let at = self.queries.scale(b, image);
         let at = b.add(at, position);
@@ -335,16 +348,9 @@ impl Lowering<'_> {
     }
 
     /// Adds the weighted value of one key to sums, which have a vector for each row and piece.
-    pub fn with_value(
-        &self,
-        b: &mut KernelBuilder,
-        tile: &Tile,
-        pieces: &[(i64, u16, u16)],
-        (key, offset): Key,
-        sums: &[Value],
-    ) -> Vec<Value> {
+    pub fn with_value(&self, b: &mut KernelBuilder, tile: &Tile, pieces: &[Piece], (key, offset): Key, sums: &[Value]) -> Vec<Value> {
         let value = self.cached(b, tile, self.keys_and_values[1], (key, offset));
-        let values: Vec<Value> = pieces.iter().map(|&(first, _, active)| self.piece(b, &value, value.at, first, active)).collect();
+        let values: Vec<Value> = pieces.iter().map(|&Piece { first, active, .. }| self.piece(b, &value, value.at, first, active)).collect();
         let scale = value.scaled.map(|scaled| b.splat(scaled.scale, self.vectors.lanes()));
         let score = self.score_at(b, tile, key);
         let mut next = Vec::with_capacity(sums.len());

@@ -212,7 +212,7 @@ impl Schedule for BlockSchedule<'_> {
         let lowering = Lowering { schedule: self, input, weights, scales, scale: packed.scale.element(), first, element_wise, hoisted };
         lowering.sums_of_rows(&mut b);
         match range {
-            Some(range) => cuts.for_range(&mut b, range, |b, cut| lowering.panel(b, cut))?,
+            Some((first, end)) => cuts.for_range(&mut b, first..end, |b, cut| lowering.panel(b, cut))?,
             None => cuts.for_each(&mut b, |b, cut| lowering.panel(b, cut))?,
         }
         let (size, products, pixels) = (self.panels.size(), self.products.words(), self.tile.pixels);
@@ -320,7 +320,7 @@ impl Lowering<'_> {
         let mut sums: Vec<Vec<Value>> = blocks.iter().map(|&block| self.first_sums(b, at, block)).collect();
         for step in self.steps() {
             for (&(row, k), sums) in starts.iter().zip(&mut sums) {
-                self.step(b, at, (row, k, step), sums);
+                self.step(b, at, row, (k, step), sums);
             }
         }
         sums
@@ -421,7 +421,7 @@ impl Lowering<'_> {
             products.push(self.nothing(b, vector));
         }
         for step in self.steps() {
-            self.step(b, at, (row, k, step), &mut products);
+            self.step(b, at, row, (k, step), &mut products);
         }
         if is_apart {
             return vec![b.add(products[0], products[1])];
@@ -447,7 +447,7 @@ impl Lowering<'_> {
 
     /// Adds the products of groups of k that share bytes. If there is one sum more than the tile has, the groups of a single sum alternate between
     /// the two.
-    fn step(&self, b: &mut KernelBuilder, at: &BlockPlace, (row, k, step): (Value, Value, u64), products: &mut [Value]) {
+    fn step(&self, b: &mut KernelBuilder, at: &BlockPlace, row: Value, (k, step): (Value, u64), products: &mut [Value]) {
         let schedule = self.schedule;
         let (vectors, vector) = at.cut.width.vectors(schedule.cx.machine.lanes(4).into());
         let (group, per_byte) = (schedule.panels.encoding.group(), schedule.panels.per_byte());

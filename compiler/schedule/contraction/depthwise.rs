@@ -15,9 +15,9 @@ use crate::schedule::contraction::operands::cuts::{Cut, Cuts, Width};
 use crate::schedule::contraction::operands::filling::{Filled, Stored};
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::packing;
-use crate::schedule::contraction::operands::panels::{Extents, Panels};
+use crate::schedule::contraction::operands::panels::{ActiveLanes, Extents, Panels};
 use crate::schedule::contraction::operands::strips::Strips;
-use crate::schedule::contraction::rows::staged_rows;
+use crate::schedule::contraction::rows::staged_rows::{self, ImagePlace, RowPhases};
 use crate::schedule::contraction::rows::staging::{Ring, Staging};
 use crate::schedule::contraction::tiles::loops::hoisted::hoisted;
 use crate::schedule::contraction::tiles::table::words;
@@ -51,6 +51,13 @@ pub const REACH: u64 = 127;
 
 /// Minimum number of multiply-accumulates for which parts are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
+
+/// A tap of a window.
+#[derive(Clone, Copy)]
+pub(super) struct Tap {
+    pub row: u64,
+    pub column: u64,
+}
 
 /// Schedule of a depthwise contraction.
 pub struct DepthwiseSchedule<'a> {
@@ -120,9 +127,9 @@ impl<'a> DepthwiseSchedule<'a> {
         Ok(Self { cx, work, element_wise, form, staging, in_place, shorter, panels, cuts })
     }
 
-    fn taps(&self) -> Vec<(u64, u64)> {
+    fn taps(&self) -> Vec<Tap> {
         let [rows, columns] = self.work.window;
-        (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))).collect()
+        (0..rows).flat_map(|row| (0..columns).map(move |column| Tap { row, column })).collect()
     }
 
     /// Tests whether blocks of channels are independent. A panel that they fill is an array: a loop over blocks has a copy for each round, if no
@@ -309,7 +316,7 @@ impl Lowering<'_> {
         if let Some(staging) = staging.filter(|_| !shares_scratch) {
             numbers.batch.repeat(b, |b, image| {
                 let first = numbers.plane_elements.scale(b, image);
-                staged_rows::stage_image(b, sized, staging, buffers, (first, image));
+                staged_rows::stage_image(b, sized, staging, buffers, ImagePlace { first, number: image });
             });
         }
         numbers.batch.repeat(b, |b, image| {
@@ -318,10 +325,10 @@ impl Lowering<'_> {
             let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[1].value(b)));
             let mut outcome = Ok(());
             let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: image };
-            staged_rows::for_rows(b, (sized, shares_scratch), staging, buffers, (place, start, end), |b, at| {
+            staged_rows::for_rows(b, sized, shares_scratch, staging, buffers, (place, start..end), |b, at| {
                 let y = at.y;
                 let [planes, rows, _] = &work.phases;
-                let rows = staged_rows::window_rows(b, sized, staging, at, (&planes.list[0], &rows.list[0]));
+                let rows = staged_rows::window_rows(b, sized, staging, at, RowPhases { planes: &planes.list[0], rows: &rows.list[0] });
                 let pixel = numbers.output_pixels.scale(b, image);
                 let first = numbers.output[2].scale(b, y);
                 let pixel = b.add(pixel, first);
@@ -388,12 +395,12 @@ impl Lowering<'_> {
     }
 
     /// Loads the element of a tap in every channel of the block, for a pixel of the tile.
-    pub(super) fn tap(&self, b: &mut KernelBuilder, rows: &[Value], (y, x): (u64, u64), pixel: u64, cut: Cut) -> Value {
+    pub(super) fn tap(&self, b: &mut KernelBuilder, rows: &[Value], tap: Tap, pixel: u64, cut: Cut) -> Value {
         let work = &self.schedule.work;
-        let offset = (self.schedule.column(x, pixel) * work.outputs) as i64;
+        let offset = (self.schedule.column(tap.column, pixel) * work.outputs) as i64;
         // A staged row may be read past its channels. These elements are multiplied by zero weights, or their sums are not stored.
         let active = if self.schedule.staging.is_some() { cut.width.lanes } else { cut.active };
-        b.load_active(self.pixels.rows, rows[y as usize], offset, cut.width.lanes as u16, active as u16)
+        b.load_active(self.pixels.rows, rows[tap.row as usize], offset, cut.width.lanes as u16, active as u16)
     }
 
     /// Returns the initial value of a block's sums.
@@ -412,7 +419,7 @@ impl Lowering<'_> {
         let lanes = width.lanes.min(width.strip);
         let mut strip = |lane: u64| {
             let count = (lanes * panels.extents.step) as u16;
-            panels.load(b, (self.schedule.form, 0), self.weights, (at.weights, panels.place(width, tap, lane)), (count, count))
+            panels.load(b, (self.schedule.form, 0), self.weights, (at.weights, panels.place(width, tap, lane)), ActiveLanes::all(count))
         };
         let strips: Vec<Value> = (0..width.lanes).step_by(lanes as usize).map(&mut strip).collect();
         join(b, &strips)
@@ -431,12 +438,12 @@ impl Lowering<'_> {
     fn sums_side_by_side(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
         let (together, channels) = (self.schedule.side_by_side(), self.schedule.work.outputs);
         let mut sums = vec![repeat(b, at.first, together); (pixels / together) as usize];
-        for (tap, (y, x)) in (0..).zip(self.schedule.taps()) {
-            let w = self.weights_of(b, at, tap);
+        for (number, tap) in (0..).zip(self.schedule.taps()) {
+            let w = self.weights_of(b, at, number);
             let w = repeat(b, w, together);
             for (first, sum) in (0..).step_by(together as usize).zip(&mut sums) {
-                let offset = self.schedule.column(x, first) * channels;
-                let x = b.load(self.pixels.rows, rows[y as usize], offset as i64, (together * channels) as u16);
+                let offset = self.schedule.column(tap.column, first) * channels;
+                let x = b.load(self.pixels.rows, rows[tap.row as usize], offset as i64, (together * channels) as u16);
                 *sum = self.add_product(b, w, x, *sum);
             }
         }
@@ -457,9 +464,9 @@ impl Lowering<'_> {
         let mut sums = vec![at.first; pixels as usize];
         let shares = self.schedule.shares_taps(at.cut.width, pixels);
         let mut loaded: FxHashMap<(u64, u64), Value> = FxHashMap::default();
-        let mut tap = |b: &mut KernelBuilder, tap: (u64, u64), pixel: u64| {
+        let mut tap = |b: &mut KernelBuilder, tap: Tap, pixel: u64| {
             let load = |b: &mut KernelBuilder| self.tap(b, rows, tap, pixel, at.cut);
-            if shares { *loaded.entry((tap.0, self.schedule.column(tap.1, pixel))).or_insert_with(|| load(b)) } else { load(b) }
+            if shares { *loaded.entry((tap.row, self.schedule.column(tap.column, pixel))).or_insert_with(|| load(b)) } else { load(b) }
         };
         for (number, taps) in self.schedule.taps().chunks(step.into()).enumerate() {
             let w = self.weights_of(b, at, number as u64 * panels.extents.step);

@@ -2,7 +2,7 @@
 //! copy the image once more, through the second level. Taps outside of the image are left out. Rows of taps are a loop, which begins later and ends
 //! earlier at the border; so all rows of the output share their code. Columns at the border have code of their own.
 
-use super::depthwise::{Block, Lowering};
+use super::depthwise::{Block, Lowering, Tap};
 use super::depthwise_columns::Columns;
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
 use crate::schedule::contraction::operands::cuts::Cut;
@@ -118,7 +118,7 @@ impl Lowering<'_> {
         for tap in tile.taps.clone() {
             let weights = self.weights_of(b, block, tap);
             for (pixel, sum) in (0..).zip(&mut sums) {
-                let load = |b: &mut KernelBuilder| self.tap(b, &block.rows, (0, tap), pixel, block.cut);
+                let load = |b: &mut KernelBuilder| self.tap(b, &block.rows, Tap { row: 0, column: tap }, pixel, block.cut);
                 let x = match shares {
                     true => *loaded.entry(self.schedule.column(tap, pixel)).or_insert_with(|| load(b)),
                     false => load(b),

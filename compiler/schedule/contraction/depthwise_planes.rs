@@ -12,7 +12,7 @@ use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::needs;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::packing;
-use crate::schedule::contraction::operands::panels::{Extents, Panels};
+use crate::schedule::contraction::operands::panels::{ActiveLanes, Extents, Panels};
 use crate::schedule::contraction::operands::strips::Strips;
 use crate::schedule::contraction::rows::staging::Staging;
 use crate::schedule::contraction::tiles::plane_weights::RowWeights;
@@ -22,8 +22,10 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{for_range, for_values, row};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
+use crate::schedule::route::Route;
 use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
+use std::ops::Range;
 
 /// Outputs of a tile, which share the words of a row.
 const TOGETHER: u64 = 2;
@@ -155,7 +157,7 @@ impl Schedule for DepthwisePlanes<'_> {
         let work = &self.work;
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
-        let range = self.extent().map(|channels| b.divide_all(channels));
+        let range = self.extent().map(|channels| b.divide_all(channels)).map(|(first, end)| first..end);
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let weights = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments).elements;
@@ -188,6 +190,13 @@ struct Lowering<'a> {
     hoisted: Vec<Option<Hoisted>>,
 }
 
+/// Start of a row: the element of the plane at which its first window begins, and its first output.
+#[derive(Clone, Copy)]
+struct RowStart {
+    element: Value,
+    pixel: Value,
+}
+
 /// Values that the outputs of a channel share.
 struct Channel {
     number: Value,
@@ -203,7 +212,7 @@ struct Channel {
 
 impl Lowering<'_> {
     /// Writes all channels.
-    fn channels(&self, b: &mut KernelBuilder, range: Option<(Value, Value)>) -> Result<(), Unsupported> {
+    fn channels(&self, b: &mut KernelBuilder, range: Option<Range<Value>>) -> Result<(), Unsupported> {
         let (work, plane) = (&self.schedule.work, self.schedule.plane);
         if work.is_padded() {
             let border = work.border(self.schedule.form);
@@ -217,7 +226,7 @@ impl Lowering<'_> {
         // Channels share the plane.
         match range {
             Some(range) => for_values(b, range, 1, |b, channel| self.channel(b, channel)),
-            None => for_range(b, (0, work.channels as i64), 1, |b, channel| self.channel(b, channel)),
+            None => for_range(b, 0..work.channels as i64, 1, |b, channel| self.channel(b, channel)),
         }
     }
 
@@ -234,10 +243,10 @@ impl Lowering<'_> {
             first: b.load(self.initial, number, 0, 1),
             hoisted: self.element_wise.hoist_channels(b, number, &self.hoisted, (1, 1u16.into())),
         };
-        for_range(b, (0, work.batch as i64), 1, |b, image| {
+        for_range(b, 0..work.batch as i64, 1, |b, image| {
             b.rounds(true, |b| {
                 self.fill(b, image, number);
-                let rows = (0, work.output_size[0] as i64);
+                let rows = 0..work.output_size[0] as i64;
                 for_range(b, rows, 1, |b, y| self.row(b, &channel, image, y))
             })
         })
@@ -255,12 +264,12 @@ impl Lowering<'_> {
             let from = b.add(from, first);
             let to = b.scale_index(y, plane.width as i64, (top * plane.width + left) as i64);
             let together = if width <= MOST_COPIED { width } else { COPIED };
-            Number::Known(width as i64).tiles(b, together, |b, x, count| self.copy(b, (from, to), x, count));
+            Number::Known(width as i64).tiles(b, together, |b, x, count| self.copy(b, Route { from, to }, x, count));
         });
     }
 
     /// Copies some neighbouring elements of a row.
-    fn copy(&self, b: &mut KernelBuilder, (from, to): (Value, Value), x: Value, count: u64) {
+    fn copy(&self, b: &mut KernelBuilder, Route { from, to }: Route<Value>, x: Value, count: u64) {
         let work = &self.schedule.work;
         let offset = b.scale_index(x, work.channels as i64, 0);
         let from = b.add(from, offset);
@@ -286,24 +295,17 @@ impl Lowering<'_> {
         Number::Known(columns as i64).tiles(b, step, |b, x, outputs| {
             (0..outputs).step_by(TOGETHER as usize).try_for_each(|first| {
                 let x = b.scale_index(x, 1, first as i64);
-                self.tile(b, channel, (first_element, pixel), x, TOGETHER.min(outputs - first))
+                self.tile(b, channel, RowStart { element: first_element, pixel }, x, TOGETHER.min(outputs - first))
             })
         })
     }
 
-    /// Writes neighbouring outputs of a row. The row's first window begins at an element of the plane, and its first output is a pixel.
-    fn tile(
-        &self,
-        b: &mut KernelBuilder,
-        channel: &Channel,
-        (first, pixel): (Value, Value),
-        x: Value,
-        outputs: u64,
-    ) -> Result<(), Unsupported> {
+    /// Writes neighbouring outputs of a row, from output `x` on.
+    fn tile(&self, b: &mut KernelBuilder, channel: &Channel, start: RowStart, x: Value, outputs: u64) -> Result<(), Unsupported> {
         let from = b.scale_index(x, self.schedule.work.strides[1] as i64, 0);
-        let from = b.add(first, from);
+        let from = b.add(start.element, from);
         let sums = self.sums(b, channel, from, outputs);
-        let pixel = b.add(pixel, x);
+        let pixel = b.add(start.pixel, x);
         self.store(b, channel, pixel, sums)
     }
 
@@ -334,7 +336,7 @@ impl Lowering<'_> {
         let pairs = range.start / 2..range.end.div_ceil(2);
         let both = pairs.flat_map(|pair| {
             let place = (channel, 4 * pair as i64);
-            let bytes = schedule.panels.load(b, (schedule.form, 0), self.weights, place, (4, 4));
+            let bytes = schedule.panels.load(b, (schedule.form, 0), self.weights, place, ActiveLanes::all(4));
             [[0, 2], [1, 3]].map(|lanes| b.shuffle(bytes, bytes, lanes.to_vec()))
         });
         both.skip(range.start % 2).take(range.len()).collect()

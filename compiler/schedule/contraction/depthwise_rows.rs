@@ -19,7 +19,7 @@ use crate::schedule::contraction::operands::packing;
 use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::operands::strips::Strips;
 use crate::schedule::contraction::rows::fours::Fours;
-use crate::schedule::contraction::rows::row_pairs::RowPairs;
+use crate::schedule::contraction::rows::row_pairs::{RowPairs, Rows};
 use crate::schedule::contraction::tiles::loops::hoisted::hoisted_for;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
@@ -27,8 +27,10 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops;
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
+use crate::schedule::route::Route;
 use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
+use std::ops::Range;
 
 /// Bytes that a product takes.
 pub(super) const FOUR: u64 = 4;
@@ -333,18 +335,19 @@ impl Lowering<'_> {
         let schedule = self.schedule;
         let work = &schedule.work;
         let plane = work.input_size[0] * work.input_size[1] * work.channels;
-        loops::for_range(b, (0, work.batch as i64), 1, |b, image| {
+        loops::for_range(b, 0..work.batch as i64, 1, |b, image| {
             let first = b.scale_index(image, plane as i64, 0);
             let zero = b.index(0);
             let (start, end) = self.range.unwrap_or_else(|| (zero, b.index(work.output_size[0] as i64)));
             let origin = b.scale_index(start, work.strides[0] as i64, 0);
-            let groups = self.groups(b, (start, end));
+            let groups = self.groups(b, start..end);
             let mut outcome = Ok(());
             b.for_carry(zero, groups, 1, &[zero], |b, group, staged| {
                 let top = b.scale_index(group, (schedule.together * work.strides[0] / 2) as i64, 0);
                 let next = b.scale_index(top, 1, schedule.pairs.count as i64);
                 let unstaged = b.binary(BinaryOp::SignedMax, staged[0], top);
-                schedule.pairs.stage(b, work, (self.input, self.ring), (first, origin), (unstaged, next));
+                let (buffers, rows) = (Route { from: self.input, to: self.ring }, Rows { image: first, origin });
+                schedule.pairs.stage(b, work, buffers, rows, unstaged..next);
                 let slot = |b: &mut KernelBuilder, k: i64| {
                     let pair = b.scale_index(top, 1, k);
                     schedule.pairs.slot(b, pair)
@@ -352,7 +355,7 @@ impl Lowering<'_> {
                 let pairs: Vec<Value> = (0..schedule.pairs.count as i64).map(|k| slot(b, k)).collect();
                 let row = b.scale_index(group, schedule.together as i64, 0);
                 let row = b.add(row, start);
-                outcome = self.group(b, &pairs, image, (row, end));
+                outcome = self.group(b, &pairs, image, row..end);
                 vec![next]
             });
             outcome
@@ -360,7 +363,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the number of groups of output rows in a range.
-    fn groups(&self, b: &mut KernelBuilder, (start, end): (Value, Value)) -> Value {
+    fn groups(&self, b: &mut KernelBuilder, Range { start, end }: Range<Value>) -> Value {
         let (schedule, work) = (self.schedule, &self.schedule.work);
         match (self.range, schedule.together) {
             (None, together) => b.index(work.output_size[0].div_ceil(together) as i64),
@@ -373,16 +376,16 @@ impl Lowering<'_> {
         }
     }
 
-    /// Computes a group of output rows from one on. The last row may be alone.
-    fn group(&self, b: &mut KernelBuilder, pairs: &[Value], image: Value, (row, end): (Value, Value)) -> Result<(), Unsupported> {
-        let schedule = self.schedule;
+    /// Computes a group of output rows: the first of `rows`. The last row may be alone.
+    fn group(&self, b: &mut KernelBuilder, pairs: &[Value], image: Value, rows: Range<Value>) -> Result<(), Unsupported> {
+        let (schedule, row) = (self.schedule, rows.start);
         let height = schedule.work.output_size[0];
         if schedule.together == 1 || self.range.is_none() && height.is_multiple_of(schedule.together) {
             let pixel = self.first_pixel(b, image, row);
             return self.rows(b, pairs, pixel, schedule.together);
         }
         let next = b.scale_index(row, 1, 1);
-        let is_last = b.compare(CompareOp::Equal, next, end);
+        let is_last = b.compare(CompareOp::Equal, next, rows.end);
         let (mut alone, mut others) = (Ok(()), Ok(()));
         b.if_else(
             is_last,
@@ -392,7 +395,7 @@ impl Lowering<'_> {
                 vec![]
             },
             |b| {
-                let row = self.before_last(b, (row, end));
+                let row = self.before_last(b, rows);
                 let pixel = self.first_pixel(b, image, row);
                 others = self.rows(b, pairs, pixel, schedule.together);
                 vec![]
@@ -401,9 +404,9 @@ impl Lowering<'_> {
         alone.and(others)
     }
 
-    /// Returns a row that is not the last one before `end`. The minimum with `end − 2` does not change it, but shows that the next row is in
+    /// Returns the first of some rows, which is not the last one before their end. The minimum with `end − 2` does not change it, but shows that the next row is in
     /// the part's range, too.
-    fn before_last(&self, b: &mut KernelBuilder, (row, end): (Value, Value)) -> Value {
+    fn before_last(&self, b: &mut KernelBuilder, Range { start: row, end }: Range<Value>) -> Value {
         if self.range.is_none() || !self.schedule.cx.is_for_threads() {
             return row;
         }

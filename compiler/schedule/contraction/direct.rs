@@ -156,7 +156,7 @@ impl<'a> DirectSchedule<'a> {
         let staged = must_stage || cx.stages && if_staged.is_some();
         let may_be_cut = staged && cx.shares_scratch();
         let shorter = match work.is_pointwise() && work.groups == 1 {
-            true => fold_pixels(&cx, &mut work, (staged.then_some(form), may_be_cut && cx.in_short_sections)).filter(|_| may_be_cut),
+            true => fold_pixels(&cx, &mut work, staged.then_some(form), may_be_cut && cx.in_short_sections).filter(|_| may_be_cut),
             false if may_be_cut && work.joins_rows(&cx, form) => {
                 let read_again = work.weights_read_again();
                 if !cx.in_short_sections {
@@ -423,7 +423,7 @@ fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
 /// Turns the pixels of a pointwise contraction into rows of equal length, so that a staged row stays in the first-level cache. Rows that are
 /// not staged are one row, or enough rows for parts. With `in_short`, all pixels are one row in short sections. Otherwise returns the
 /// additional elements that short sections would move, if they are shorter than rows.
-fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, (staged, in_short): (Option<Form>, bool)) -> Option<u64> {
+fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, staged: Option<Form>, in_short: bool) -> Option<u64> {
     let threads = u64::from(cx.threads.count);
     // The rest of a section takes a third of a tile's work for each pixel.
     let of_words = words(cx.machine, staged.unwrap_or(Form::Signed16)).filter(|_| cx.machine.takes_words_apart());
@@ -457,7 +457,7 @@ fn staged_row(pixels: u64, work: &Contraction, form: Form, threads: u64) -> u64 
     let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
     let longer = (best < FEWEST_STAGED && pixels > SHORT_IMAGE).then(|| longer_row(pixels, limit, work.channels)).flatten();
     let best = longer.unwrap_or(best);
-    let best = if threads > 1 { row_for_parts(pixels, work.input_size[1], (best, limit), threads) } else { best };
+    let best = if threads > 1 { row_for_parts(pixels, work.input_size[1], best, limit, threads) } else { best };
     if best < FEWEST_STAGED && pixels <= SHORT_IMAGE { pixels } else { best }
 }
 
@@ -481,7 +481,7 @@ fn longer_row(pixels: u64, limit: u64, channels: u64) -> Option<u64> {
 
 /// Returns the length of a row such that each thread gets the same image rows in every layer, so layers need not wait. It
 /// divides the image's rows evenly, is hardly shorter than the best length, and keeps parts as equal. Too few rows do not count as parts.
-fn row_for_parts(pixels: u64, image_row: u64, (best, limit): (u64, u64), threads: u64) -> u64 {
+fn row_for_parts(pixels: u64, image_row: u64, best: u64, limit: u64, threads: u64) -> u64 {
     let rows = |n: u64| pixels / n.max(1);
     let largest_part = |n: u64| rows(n).div_ceil(threads) * n;
     let follows = |n: &u64| pixels.is_multiple_of(*n) && (image_row.is_multiple_of(*n) || n.is_multiple_of(image_row));
@@ -585,11 +585,11 @@ mod tests {
 
     #[test]
     fn rows_for_parts_follow_those_of_the_image() {
-        assert_eq!(row_for_parts(28 * 28, 28, (8, 10), 2), 7);
-        assert_eq!(row_for_parts(14 * 14, 14, (28, 32), 2), 14, "7 rows are few");
-        assert_eq!(row_for_parts(9 * 56, 56, (63, 64), 2), 63, "9 rows are uneven, and 28 pixels few");
-        assert_eq!(row_for_parts(56 * 56, 56, (64, 64), 2), 56);
-        assert_eq!(row_for_parts(7 * 7, 7, (7, 8), 2), 7);
+        assert_eq!(row_for_parts(28 * 28, 28, 8, 10, 2), 7);
+        assert_eq!(row_for_parts(14 * 14, 14, 28, 32, 2), 14, "7 rows are few");
+        assert_eq!(row_for_parts(9 * 56, 56, 63, 64, 2), 63, "9 rows are uneven, and 28 pixels few");
+        assert_eq!(row_for_parts(56 * 56, 56, 64, 64, 2), 56);
+        assert_eq!(row_for_parts(7 * 7, 7, 7, 8, 2), 7);
     }
 
     #[test]

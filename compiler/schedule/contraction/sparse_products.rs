@@ -191,7 +191,8 @@ impl Schedule for SparseProducts<'_> {
         let mut b = KernelBuilder::new(format!("sparse_{}", self.work.element.name()));
         let ranges = self.ranges(shared).map(|ranges| {
             let (Ranges::Blocks(extent) | Ranges::Panels(extent)) = ranges;
-            (ranges, b.divide_all(extent))
+            let (first, end) = b.divide_all(extent);
+            (ranges, first..end)
         });
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&self.cx, &mut b, &mut arguments, &self.work, shared)?;
@@ -205,7 +206,7 @@ impl Schedule for SparseProducts<'_> {
         let cuts = self.cuts();
         let hoisted = hoisted_for(&mut b, &element_wise, cuts.widths().iter().map(|width| self.lanes(width.lanes)));
         let lowering = Lowering { schedule: self, input, weights: stored.elements, places, rows, sums, element_wise, hoisted };
-        let all = (b.index(0), b.index(self.work.output_size[0] as i64));
+        let all = b.index(0)..b.index(self.work.output_size[0] as i64);
         let (blocks, panels) = match ranges {
             Some((Ranges::Blocks(_), range)) => (range, None),
             Some((Ranges::Panels(_), range)) => (all, Some(range)),
@@ -213,8 +214,8 @@ impl Schedule for SparseProducts<'_> {
         };
         for_values(&mut b, blocks, 1, |b, block| {
             let pixel = lowering.staged(b, block);
-            match panels {
-                Some(range) => cuts.for_range(b, range, |b, cut| lowering.panel(b, pixel, cut)),
+            match &panels {
+                Some(range) => cuts.for_range(b, range.clone(), |b, cut| lowering.panel(b, pixel, cut)),
                 None => cuts.for_each(b, |b, cut| lowering.panel(b, pixel, cut)),
             }
         })?;
@@ -299,7 +300,7 @@ impl Lowering<'_> {
         let Block { pixels } = schedule.block;
         let (side, lanes) = (schedule.block.side(schedule.cx.machine), schedule.lanes(cut.width.lanes));
         let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
-        for_range(b, (0, pixels as i64), side as i64, |b, first| {
+        for_range(b, 0..pixels as i64, side as i64, |b, first| {
             let squares = (0..lanes).step_by(side as usize).map(|lane| {
                 let rows = (lane..lane + side).map(|row| b.load(self.sums, first, (row * pixels) as i64, side as u16)).collect();
                 turned(b, rows, 1)

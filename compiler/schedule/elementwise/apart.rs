@@ -9,7 +9,7 @@ use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::unsupported::Unsupported;
 
 impl ElementWise<'_> {
-    /// Computes the channels of a block of neighbouring pixels, from a place on. All lanes of `accumulators` together hold their sums. `hoisted` has
+    /// Computes the channels of a block of neighbouring pixels. All lanes of `accumulators` together hold their sums. `hoisted` has
     /// the operands that are the same for all pixels ([`Self::repeat_channels`]).
     ///
     /// # Errors
@@ -17,14 +17,14 @@ impl ElementWise<'_> {
     pub fn emit_apart(
         &self,
         b: &mut KernelBuilder,
-        place: &OutputPosition,
+        of: Neighbours<'_>,
         accumulators: &[Value],
         hoisted: &[Option<Hoisted>],
-        (channels, neighbours): (u16, u16),
     ) -> Result<(), Unsupported> {
+        let Neighbours { first: place, channels, count: neighbours } = of;
         let lanes = channels * neighbours;
         let all = join(b, accumulators);
-        let hoisted = self.load_neighbours(b, Neighbours { first: place, channels, count: neighbours }, hoisted);
+        let hoisted = self.load_neighbours(b, of, hoisted);
         let results = self.results(b, place, &[all], &hoisted, lanes, lanes.into())?;
         for ((tensor, buffer), computed) in self.outputs.iter().zip(results) {
             let stored = narrow(b, computed, self.cx.element(*tensor));

@@ -11,7 +11,7 @@ use super::ranges::{Range, clamped, ranges, raw_range, type_range, within};
 use super::requantize::{MOST_ADDED, Requantizer};
 use super::scalar_operations::{Call, round_to};
 use crate::ir::scalar::interval::Operands;
-use crate::ir::{Constant, ElementType, Exactness, Expression, Node, ScalarOp};
+use crate::ir::{Constant, ElementType, Exactness, Expression, Interval, Node, ScalarOp};
 use crate::kernel::mathematics::Arithmetic;
 use crate::kernel::{BinaryOp, Bounds, Buffer, KernelBuilder, Lane, Type, Value};
 use crate::schedule::unsupported::Unsupported;
@@ -25,7 +25,7 @@ pub struct Evaluator<'a> {
     /// Lanes of every value.
     pub lanes: u16,
     /// Range of each input, if it is narrower than its type's range.
-    pub input_ranges: &'a [Option<(i64, i64)>],
+    pub input_ranges: &'a [Option<Interval>],
     /// Buffer and length of each look-up table, by constant.
     pub tables: &'a dyn Fn(Constant) -> (Buffer, u64),
     /// Instruction sequences of requantizations with other operands: an offset sum and tables.

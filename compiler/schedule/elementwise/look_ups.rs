@@ -2,7 +2,7 @@
 //! instructions for them, and minima and maxima.
 
 use super::ranges::{Range, ranges, type_range, within};
-use crate::ir::{Constant, ElementType, Expression, Node, ScalarOp};
+use crate::ir::{Constant, ElementType, Expression, Interval, Node, ScalarOp};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
@@ -77,7 +77,7 @@ pub(super) fn byte_difference(expression: &Expression, node: Node) -> Option<[No
 
 /// Returns the inputs that are only used in stored form, either by `nodes` or by differences of bytes that these use. `inputs` are the inputs'
 /// ranges.
-pub(super) fn only_stored(expression: &Expression, nodes: &AsStored, inputs: &[Option<(i64, i64)>]) -> Vec<usize> {
+pub(super) fn only_stored(expression: &Expression, nodes: &AsStored, inputs: &[Option<Interval>]) -> Vec<usize> {
     if nodes.is_empty() {
         return vec![];
     }

@@ -12,6 +12,7 @@ use crate::schedule::loops::{Outcome, for_values, if_then};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
 use crate::schedule::unsupported::Unsupported;
+use std::ops::Range;
 
 /// Element-wise work without a root.
 pub struct MapSchedule<'a> {
@@ -77,7 +78,7 @@ impl Schedule for MapSchedule<'_> {
         let zero = b.index(0);
         if !strided && work.repeats_factors() {
             channels.row(&mut b, lanes, self.cx.machine.masked_lanes, |b, channel, active| {
-                column(b, &work, (pixels, channels), (channel, &hoisted), (lanes, active))
+                column(b, &work, Sizes { pixels, channels }, (channel, &hoisted), (lanes, active))
             })?;
             let description = format!("element-wise over {pixels}x{channels}, {lanes} at a time, channels outermost");
             let kernel = INVARIANTS.after(b.finish());
@@ -93,7 +94,9 @@ impl Schedule for MapSchedule<'_> {
                 work.emit(b, &place, None, &hoisted, lanes, active)
             };
             match (range, channels) {
-                (Some(range), Number::Known(n)) => row_part(b, n as u64, lanes, range, |b, i, active| vector(b, i, active.into())),
+                (Some((first, end)), Number::Known(n)) => {
+                    row_part(b, n as u64, lanes, first..end, |b, i, active| vector(b, i, active.into()))
+                }
                 _ => channels.row(b, lanes, self.cx.machine.masked_lanes, vector),
             }
         })?;
@@ -102,11 +105,18 @@ impl Schedule for MapSchedule<'_> {
     }
 }
 
+/// Numbers of pixels and of their channels.
+#[derive(Clone, Copy)]
+struct Sizes {
+    pixels: Number,
+    channels: Number,
+}
+
 /// Computes some channels of all pixels. Operands of the channels are loaded before the loop.
 fn column(
     b: &mut KernelBuilder,
     work: &ElementWise<'_>,
-    (pixels, channels): (Number, Number),
+    Sizes { pixels, channels }: Sizes,
     (channel, hoisted): (Value, &[Option<Hoisted>]),
     (lanes, active): (u16, Active),
 ) -> Result<(), Unsupported> {
@@ -124,14 +134,14 @@ fn row_part<R: Outcome>(
     b: &mut KernelBuilder,
     count: u64,
     lanes: u16,
-    (first, end): (Value, Value),
+    Range { start: first, end }: Range<Value>,
     mut body: impl FnMut(&mut KernelBuilder, Value, u16) -> R,
 ) -> R {
     let whole = count / u64::from(lanes);
     let number = b.index(whole as i64);
     let last = b.binary(BinaryOp::SignedMin, end, number);
     let [start, stop] = [first, last].map(|number| b.scale_index(number, lanes.into(), 0));
-    let outcome = for_values(b, (start, stop), lanes.into(), |b, i| body(b, i, lanes));
+    let outcome = for_values(b, start..stop, lanes.into(), |b, i| body(b, i, lanes));
     let rest = count - whole * u64::from(lanes);
     if rest == 0 {
         return outcome;

@@ -64,7 +64,7 @@ impl<'a> ElementWise<'a> {
     ///
     /// # Errors
     /// [`Unsupported`] if a shape is dynamic or an element type has no arithmetic.
-    pub fn new(cx: Context<'a>, range: Option<(i64, i64)>) -> Result<Self, Unsupported> {
+    pub fn new(cx: Context<'a>, range: Option<ir::Interval>) -> Result<Self, Unsupported> {
         let result = cx.group.root().map(|r| cx.function.insts[r].results[0]);
         let accumulator = result.map(|value| Accumulator { value, range, channels: &[], takes_offsets: false });
         let shape = cx.quantities(cx.group.outputs[0]);

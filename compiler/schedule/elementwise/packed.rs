@@ -1,6 +1,23 @@
 //! Packed integers, several in a byte, and their extraction in registers.
 
+use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
+
+/// Format of packed integers.
+#[derive(Clone, Copy)]
+pub struct PackedFormat {
+    /// `true` if they are signed.
+    pub is_signed: bool,
+    /// Bits of an integer in a byte.
+    pub bits: u8,
+}
+
+impl PackedFormat {
+    /// Returns the format of integers of a type.
+    pub fn of(element: ElementType) -> Self {
+        Self { is_signed: element.is_signed_integer(), bits: element.bits() as u8 }
+    }
+}
 
 /// Format of packed integers, with the constants that extract them.
 #[derive(Clone, Copy)]
@@ -13,7 +30,7 @@ pub struct Packed {
 
 impl Packed {
     /// Makes the constants for integers of `bits` bits in byte vectors of the type of `raw`.
-    pub fn new(b: &mut KernelBuilder, raw: Value, (is_signed, bits): (bool, u8)) -> Self {
+    pub fn new(b: &mut KernelBuilder, raw: Value, PackedFormat { is_signed, bits }: PackedFormat) -> Self {
         let ty = b.ty(raw);
         let mask = b.int(ty, (1 << bits) - 1);
         let sign = b.int(ty, 1 << (bits - 1));

@@ -2,18 +2,20 @@
 
 use crate::ir::scalar::interval::Operands;
 pub use crate::ir::scalar::interval::{Range, type_range, within};
-use crate::ir::{ElementType, Expression, NanRule, Node, ScalarOp};
+use crate::ir::{ElementType, Expression, Interval, NanRule, Node, ScalarOp};
 use cranelift_entity::EntityRef;
 
 /// Returns the interval of every node. `inputs` are the inputs' intervals, if narrower than their types.
-pub fn ranges(expression: &Expression, inputs: &[Option<(i64, i64)>]) -> Vec<Range> {
+pub fn ranges(expression: &Expression, inputs: &[Option<Interval>]) -> Vec<Range> {
     let mut ranges: Vec<Range> = Vec::with_capacity(expression.nodes.len());
     for data in expression.nodes.values() {
         let full = type_range(data.ty);
         let raw = match data.op {
             _ if !data.ty.is_integer() => full,
             ScalarOp::Convert if expression.nodes[data.operands[0]].ty.is_float() => clamped(expression, data.operands[0]).unwrap_or(full),
-            ScalarOp::Input(i) => inputs.get(i as usize).copied().flatten().map_or(full, |(low, high)| Range::new(low.into(), high.into())),
+            ScalarOp::Input(i) => {
+                inputs.get(i as usize).copied().flatten().map_or(full, |given| Range::new(given.low.into(), given.high.into()))
+            }
             _ => {
                 let types: Vec<ElementType> = data.operands.iter().map(|&n| expression.nodes[n].ty).collect();
                 let known: Vec<Range> = data.operands.iter().map(|n| ranges[n.index()]).collect();

@@ -2,7 +2,7 @@
 //! they scale a sum to floats, add a bias, and scale again.
 
 use super::ranges::{Range, clamped};
-use crate::ir::{ElementType, Expression, NanRule, Node, ScalarOp};
+use crate::ir::{ElementType, Expression, Interval, NanRule, Node, ScalarOp};
 
 /// `round_even(min(max(low, (float(sum) · factor + added) · outer), high))` as an integer. Each number is one for all channels or one for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ pub struct ScaledFloats {
     /// Factors after the addition, if there are any.
     pub outer: Option<Node>,
     /// Least and greatest result.
-    pub results: (i64, i64),
+    pub results: Interval,
 }
 
 impl ScaledFloats {
@@ -43,7 +43,7 @@ impl ScaledFloats {
             _ => None,
         };
         let (inner, numbers) = with_numbers(product, ScalarOp::Mul)?;
-        let results = (low as i64, high as i64);
+        let results = Interval::new(low as i64, high as i64);
         if let Some(sum) = sum(inner) {
             return Some(Self { sum, factors: numbers, added: None, outer: None, results });
         }

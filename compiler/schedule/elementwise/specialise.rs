@@ -43,7 +43,7 @@ pub struct Specialised {
     /// The expression.
     pub expression: Expression,
     /// Range of each input, if it is narrower than its type's range.
-    pub ranges: Vec<Option<(i64, i64)>>,
+    pub ranges: Vec<Option<Interval>>,
     /// Instruction sequences of requantizations with other operands: an offset sum and tables.
     pub requantizers: FxHashMap<Node, Requantizer>,
     /// Numbers that each channel's accumulator begins with, besides its bias: none, one for all channels, or one for each.
@@ -56,9 +56,9 @@ pub struct Accumulator<'a> {
     /// The tensor.
     pub value: Value,
     /// Interval of its elements, if it is known.
-    pub range: Option<(i64, i64)>,
+    pub range: Option<Interval>,
     /// Intervals of the channels' elements; empty if unknown.
-    pub channels: &'a [(i64, i64)],
+    pub channels: &'a [Interval],
     /// `true` if its sums can begin with an offset.
     pub takes_offsets: bool,
 }
@@ -92,13 +92,13 @@ impl Specialised {
 /// Specialises an epilogue. `toward_zero` allows requantizations that round towards zero.
 fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator<'_>>, toward_zero: bool) -> Specialised {
     let constants: Vec<Option<Vec<i64>>> = epilogue.operands.iter().map(|&v| small_integers(cx, v)).collect();
-    let input_ranges: Vec<Option<(i64, i64)>> = epilogue
+    let input_ranges: Vec<Option<Interval>> = epilogue
         .operands
         .iter()
         .zip(&constants)
         .map(|(&v, constant)| match (accumulator, constant) {
             (Some(accumulator), _) if accumulator.value == v => accumulator.range,
-            (_, Some(list)) => Some((*list.iter().min()?, *list.iter().max()?)),
+            (_, Some(list)) => Some(Interval::new(*list.iter().min()?, *list.iter().max()?)),
             _ => None,
         })
         .collect();
@@ -132,7 +132,7 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
     let mut sources: Vec<Source> = epilogue.operands.iter().map(|&v| Source::Tensor(v)).collect();
     let mut all_ranges = input_ranges;
     for table in &rewriter.tables {
-        all_ranges.push(table.iter().min().copied().zip(table.iter().max().copied()).map(|(l, h)| (i64::from(l), i64::from(h))));
+        all_ranges.push(table.iter().min().copied().zip(table.iter().max().copied()).map(|(l, h)| Interval::new(l.into(), h.into())));
         // Fitted sequences take tables of the lanes' width directly from memory; narrower tables would have to be widened.
         let narrow = rewriter.requantize != Requantize::Fitted;
         let narrowest = [ElementType::I8, ElementType::I16].into_iter().find(|e| {
@@ -418,7 +418,7 @@ impl<'a> Rewriter<'a> {
         let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
         let solution = Solution::clone(&*self.solved.solve(self.problem(Rule::FixedPoint(rule), node, old[0]), scales)?);
         let product = self.scaled_product(rule, node, moved, &solution);
-        Some(product.unwrap_or_else(|| self.fitted(rule, node, (old[0], moved[old[0].index()]), solution)))
+        Some(product.unwrap_or_else(|| self.fitted(rule, node, old[0], moved[old[0].index()], solution)))
     }
 
     /// Describes the task of a node's sequence. `sum` is an old node.
@@ -426,7 +426,7 @@ impl<'a> Rewriter<'a> {
         let results = self.told_apart(node);
         Problem {
             rule,
-            results: (results.low, results.high),
+            results,
             toward_zero: self.toward_zero,
             narrows: self.narrows_to_bytes(node),
             integers: self.of_integers(),
@@ -461,7 +461,7 @@ impl<'a> Rewriter<'a> {
 
     /// Writes the requantization of a sum as a solution says. `old` and `sum` are the sum's old and new node. The sequence's constant includes a
     /// constant that is added to the result, if possible.
-    fn fitted(&mut self, rule: RequantizeRule, node: Node, (old, sum): (Node, Node), solution: Solution) -> Node {
+    fn fitted(&mut self, rule: RequantizeRule, node: Node, old: Node, sum: Node, solution: Solution) -> Node {
         let Solution { requantizer, tables, offsets } = solution;
         let tables = self.plus_added(node, requantizer, tables);
         let mut operands = vec![self.offset(old, sum, offsets)];
@@ -493,10 +493,10 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Returns the interval of each channel's sums. `sum` is an old node.
-    fn intervals(&self, sum: Node, channels: usize) -> Vec<(i64, i64)> {
+    fn intervals(&self, sum: Node, channels: usize) -> Vec<Interval> {
         let of_channels = self.accumulator_at(sum).map(|accumulator| accumulator.channels).filter(|list| list.len() == channels);
         let Range { low, high } = self.node_ranges[sum.index()];
-        of_channels.map_or_else(|| vec![(low as i64, high as i64); channels], <[_]>::to_vec)
+        of_channels.map_or_else(|| vec![Interval::new(low as i64, high as i64); channels], <[_]>::to_vec)
     }
 
     /// Tests whether offsets of a sum take no instruction. `sum` is an old node.

@@ -19,7 +19,7 @@ pub struct MirrorPadSchedule<'a> {
     operand: Tensor,
     dimensions: Vec<Dimension>,
     /// Pairs of extents that must be equal and are compared at run time.
-    equal: Vec<(Quantity, Quantity)>,
+    equal: Vec<[Quantity; 2]>,
     /// Number of edge elements that are not repeated: 0 or 1.
     skip: i64,
     lane: Lane,
@@ -168,7 +168,7 @@ impl Schedule for MirrorPadSchedule<'_> {
         let input = arguments.input(&mut b, "input", self.operand, elements(self.operand)?);
         let target = arguments.output(&mut b, "output", output, elements(output)?);
         let mut cells = Cells::default();
-        let equal = self.equal.iter().flat_map(|(one, other)| [one, other]);
+        let equal = self.equal.iter().flatten();
         let counted = self.dimensions.iter().map(|dimension| &dimension.extent).chain(equal);
         cells.load(&mut b, &mut arguments, counted.flat_map(Quantity::extents));
         check_equal(&mut b, &cells, &self.equal);

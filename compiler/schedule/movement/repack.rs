@@ -6,7 +6,7 @@ use crate::kernel::{Active, BinaryOp, Buffer, CompareOp, KernelBuilder, Lane, Va
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::join;
-use crate::schedule::elementwise::packed::Packed;
+use crate::schedule::elementwise::packed::{Packed, PackedFormat};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::if_then;
 use crate::schedule::pair::Pair;
@@ -95,26 +95,26 @@ impl Work {
         // A mask of bytes is not a mask of integers, so no machine masks the rest.
         whole.row(b, self.bytes, 0, |b, byte, active| {
             let active = if let Active::First(active) = active { active } else { self.bytes };
-            self.vector(b, byte, (active, active * per_byte as u16));
+            self.vector(b, byte, active, active * per_byte as u16);
         });
         let last = whole.value(b);
         match count {
             Number::Known(n) if n % per_byte == 0 => {}
-            Number::Known(n) => self.vector(b, last, (1, (n % per_byte) as u16)),
+            Number::Known(n) => self.vector(b, last, 1, (n % per_byte) as u16),
             Number::Computed(n) => {
                 let filled = b.scale_index(last, per_byte, 0);
                 let left = b.sub(n, filled);
                 for some in 1..per_byte {
                     let number = b.index(some);
                     let is_left = b.compare(CompareOp::Equal, left, number);
-                    if_then(b, is_left, |b| self.vector(b, last, (1, some as u16)));
+                    if_then(b, is_left, |b| self.vector(b, last, 1, some as u16));
                 }
             }
         }
     }
 
     /// Converts a vector from a packed byte on. Only the first `bytes` and `integers` of it are loaded and stored.
-    fn vector(&self, b: &mut KernelBuilder, byte: Value, (bytes, integers): (u16, u16)) {
+    fn vector(&self, b: &mut KernelBuilder, byte: Value, bytes: u16, integers: u16) {
         let place = b.scale_index(byte, self.element.per_byte() as i64, 0);
         if self.packs {
             let raw = b.load_active(self.source, place, 0, self.bytes * self.element.per_byte() as u16, integers);
@@ -129,7 +129,7 @@ impl Work {
 
     /// Unpacks the integers of bytes, one to a byte.
     fn apart(&self, b: &mut KernelBuilder, raw: Value) -> Value {
-        let packed = Packed::new(b, raw, (self.element.is_signed_integer(), self.element.bits() as u8));
+        let packed = Packed::new(b, raw, PackedFormat::of(self.element));
         let parts: Vec<Value> = packed.parts(b, raw).into_iter().map(|bits| packed.signed(b, bits)).collect();
         let times = parts.len().ilog2();
         let side_by_side = interleaved(b, parts, 1, times);

@@ -61,7 +61,7 @@ pub struct MovementSchedule<'a> {
     /// Dimensions of a slice that are checked at run time.
     cuts: Vec<Cut>,
     /// Pairs of extents that must be equal and are compared at run time.
-    equal: Vec<(Quantity, Quantity)>,
+    equal: Vec<[Quantity; 2]>,
     /// Type of a copied lane: an element or a part of one. Copies are in units of it.
     lane: Lane,
     /// Value that fills the whole output first.
@@ -92,7 +92,7 @@ impl<'a> MovementSchedule<'a> {
             Operation::Concat(join) => joined(&cx, data, join.axis),
             Operation::Pad(pad) => padded(&cx, data, &pad.low, &pad.high),
             // A reshape with equal numbers of elements at compile time needs no copy, so these are compared at run time.
-            Operation::Reshape(_) => vec![(product(&cx.quantities(output)), product(&cx.quantities(data.operands[0])))],
+            Operation::Reshape(_) => vec![[product(&cx.quantities(output)), product(&cx.quantities(data.operands[0]))]],
             _ => vec![],
         };
         let (cuts, starts) = match &data.operation {
@@ -283,23 +283,23 @@ fn concat(cx: &Context<'_>, data: &InstData, axis: usize, to: &[Quantity]) -> Re
 }
 
 /// Returns the result's extent along the axis and the sum of the operands' extents, unless they are the same quantity.
-fn joined(cx: &Context<'_>, data: &InstData, axis: usize) -> Vec<(Quantity, Quantity)> {
+fn joined(cx: &Context<'_>, data: &InstData, axis: usize) -> Vec<[Quantity; 2]> {
     let given = cx.quantities(data.results[0])[axis].clone();
     let sum = data.operands.iter().fold(Quantity::known(0), |sum, &operand| sum.plus(&cx.quantities(operand)[axis]));
-    if given == sum { vec![] } else { vec![(given, sum)] }
+    if given == sum { vec![] } else { vec![[given, sum]] }
 }
 
 /// Returns pairs of a result's extent and the operand's padded extent, unless they are the same quantity.
-pub fn padded(cx: &Context<'_>, data: &InstData, low: &[i64], high: &[i64]) -> Vec<(Quantity, Quantity)> {
+pub fn padded(cx: &Context<'_>, data: &InstData, low: &[i64], high: &[i64]) -> Vec<[Quantity; 2]> {
     let (shape, output) = (cx.quantities(data.operands[0]), cx.quantities(data.results[0]));
     let border = |d: usize| Quantity::known(low[d].saturating_add(high[d]));
-    (0..shape.len()).map(|d| (output[d].clone(), shape[d].plus(&border(d)))).filter(|(given, sum)| given != sum).collect()
+    (0..shape.len()).map(|d| [output[d].clone(), shape[d].plus(&border(d))]).filter(|[given, sum]| given != sum).collect()
 }
 
 /// Leaves the kernel with [`E_INDEX`] if extents that must be equal differ.
-pub fn check_equal(b: &mut KernelBuilder, extents: &Cells, equal: &[(Quantity, Quantity)]) {
-    for (one, other) in equal {
-        let [one, other] = [one, other].map(|quantity| extents.number(b, quantity).value(b));
+pub fn check_equal(b: &mut KernelBuilder, extents: &Cells, equal: &[[Quantity; 2]]) {
+    for pair in equal {
+        let [one, other] = pair.each_ref().map(|quantity| extents.number(b, quantity).value(b));
         let differ = b.compare(CompareOp::NotEqual, one, other);
         b.fail_if(differ, E_INDEX);
     }
@@ -482,7 +482,7 @@ impl MovementSchedule<'_> {
         let dimensions = self.copies.iter().flat_map(|copy| &copy.dimensions).flat_map(|d| [&d.extent, &d.from_stride, &d.to_stride]);
         let offsets = self.copies.iter().flat_map(|copy| [&copy.from, &copy.to]);
         let cuts = self.cuts.iter().flat_map(|cut| [&cut.start, &cut.size, &cut.extent]);
-        let equal = self.equal.iter().flat_map(|(one, other)| [one, other]);
+        let equal = self.equal.iter().flatten();
         dimensions.chain(offsets).chain(cuts).chain(equal).chain(self.starts.iter().map(|start| &start.stride))
     }
 

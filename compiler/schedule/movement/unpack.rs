@@ -1,13 +1,13 @@
 //! Unpacking of integers to one for each lane, and the element-wise work on them.
 
 use super::turn::interleaved;
-use crate::ir::{ElementType, Inst, Operation, Value as Tensor};
+use crate::ir::{ElementType, Inst, Interval, Operation, Value as Tensor};
 use crate::kernel::{Active, ConvertOp, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::join;
 use crate::schedule::elementwise::operands::ElementWise;
-use crate::schedule::elementwise::packed::Packed;
+use crate::schedule::elementwise::packed::{Packed, PackedFormat};
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
@@ -35,7 +35,7 @@ impl<'a> UnpackSchedule<'a> {
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Unpack(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let (source, element) = (cx.function.insts[root].operands[0], operator.element);
-        let range = element.integer_range().map(|(low, high)| (low as i64, high as i64));
+        let range = element.integer_range().map(|(low, high)| Interval::new(low as i64, high as i64));
         let work = ElementWise::new(cx, range)?;
         let shape = cx.shape(source)?;
         let (&bytes, outer) = shape.split_last().ok_or_else(|| cx.no_schedule(root))?;
@@ -56,7 +56,7 @@ impl<'a> UnpackSchedule<'a> {
 
     /// Unpacks the integers of bytes to lanes of 32 bits.
     fn apart(&self, b: &mut KernelBuilder, raw: Value) -> Value {
-        let packed = Packed::new(b, raw, (self.element.is_signed_integer(), self.element.bits() as u8));
+        let packed = Packed::new(b, raw, PackedFormat::of(self.element));
         let parts: Vec<Value> = packed.parts(b, raw).into_iter().map(|bits| packed.signed(b, bits)).collect();
         let times = parts.len().ilog2();
         let side_by_side = interleaved(b, parts, 1, times);

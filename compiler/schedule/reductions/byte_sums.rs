@@ -1,6 +1,6 @@
 //! Sums of bytes along a dimension. Sums of up to 256 bytes fit 16 bits, which takes half the instructions of 32 bits.
 
-use super::reduce::{Dimension, Lowering};
+use super::reduce::{Dimension, First, Lowering};
 use crate::ir::{ElementType, Reduction as Kind, ScalarOp};
 use crate::kernel::{Active, ConvertOp, Inst, KernelBuilder, Lane, Type, Value};
 use crate::schedule::elementwise::positions::Hoisted;
@@ -52,7 +52,7 @@ impl Lowering<'_> {
         &self,
         b: &mut KernelBuilder,
         &ByteSum { step, extent, widening }: &ByteSum,
-        (pixel, channel): (Value, Value),
+        First { pixel, channel }: First,
         hoisted: &[Option<Hoisted>],
         (lanes, active): (u16, Active),
         sum: Value,

@@ -100,6 +100,15 @@ pub(super) struct Lowering<'a> {
     lanes: u16,
 }
 
+/// First element of a sum.
+#[derive(Clone, Copy)]
+pub(super) struct First {
+    /// Its pixel in the input.
+    pub pixel: Value,
+    /// Its channel.
+    pub channel: Value,
+}
+
 /// A dimension of a loop nest. Each step adds to the input's and the output's pixel number.
 #[derive(Clone, Copy)]
 pub(super) struct Dimension {
@@ -369,7 +378,7 @@ impl Lowering<'_> {
             return Ok(self.schedule.reduction.combine(b, sum, values[0]));
         };
         if let Some(bytes) = self.byte_sum(first, rest, lanes) {
-            return self.sum_in_16_bits(b, &bytes, (pixel, channel), hoisted, (lanes, active), sum);
+            return self.sum_in_16_bits(b, &bytes, First { pixel, channel }, hoisted, (lanes, active), sum);
         }
         let (start, end) = (b.index(0), first.extent.value(b));
         let mut inside = Ok(sum);

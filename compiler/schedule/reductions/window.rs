@@ -330,11 +330,11 @@ impl Taps<'_> {
 }
 
 /// Returns the interval of a window's integer sums, if it is known and the window sums.
-fn sums(reader: &ElementWise<'_>, reduction: ir::Reduction, size: &[i64]) -> Option<(i64, i64)> {
+fn sums(reader: &ElementWise<'_>, reduction: ir::Reduction, size: &[i64]) -> Option<ir::Interval> {
     let taps = size.iter().map(|&n| i128::from(n)).product::<i128>();
     let Range { low, high } = reader.range(0);
     let sum = |number: i128| number.checked_mul(taps).filter(|&sum| within(Range::exactly(sum), type_range(ElementType::I32)));
-    let sums = (sum(low.min(0))? as i64, sum(high.max(0))? as i64);
+    let sums = ir::Interval::new(sum(low.min(0))? as i64, sum(high.max(0))? as i64);
     (reduction == ir::Reduction::Sum).then_some(sums)
 }
 

@@ -29,7 +29,8 @@ pub(super) fn narrow_extreme(reduction: &Reduction, element: ElementType) -> Opt
 pub(super) fn folded(
     b: &mut KernelBuilder,
     (fold, element): (&Fold, ElementType),
-    (rows, length): (u16, u16),
+    rows: u16,
+    length: u16,
     mut load: impl FnMut(&mut KernelBuilder, u16) -> Value,
 ) -> Value {
     match fold {

@@ -191,7 +191,7 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lower
             (Number::Known(_), Number::Known(_)) => {}
             (whole, count) => {
                 let (whole, end) = (whole.value(&mut b), count.value(&mut b));
-                for_values(&mut b, (whole, end), 1, |b, row| body(b, &[(row, &[])]))?;
+                for_values(&mut b, whole..end, 1, |b, row| body(b, &[(row, &[])]))?;
             }
         }
     } else if several {

@@ -221,7 +221,7 @@ impl<'a> Written<'_, 'a> {
         let Columns { rows, length, .. } = self.across.shape;
         for reduced in step.folded.iter().filter(|folded| folded.is_of_input == of_inputs) {
             let (buffer, element) = (self.columns_of(reduced.source), self.element(reduced.source));
-            let total = folded(b, (&reduced.fold, element), (rows, length), |b, column| {
+            let total = folded(b, (&reduced.fold, element), rows, length, |b, column| {
                 let zero = b.index(0);
                 b.load(buffer, zero, i64::from(column * rows), rows)
             });

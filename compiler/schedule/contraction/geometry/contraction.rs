@@ -119,7 +119,7 @@ impl Contraction {
             return Err(Unsupported::OpenInputDilation);
         }
         let high = if sizes.is_some() {
-            [0, 1, 2].map(|d| needed_behind(input_size[d] + low[d], output_size[d], strides[d], (window[d], dilation[d])))
+            [0, 1, 2].map(|d| needed_behind(input_size[d] + low[d], output_size[d], strides[d], window[d], dilation[d]))
         } else {
             high
         };
@@ -268,7 +268,7 @@ fn trailing_ones(conv: &operators::Conv, extents: [&[u64]; 3]) -> usize {
 }
 
 /// Returns the padding that windows need after this many elements.
-fn needed_behind(elements: u64, windows: u64, stride: u64, (taps, dilation): (u64, u64)) -> u64 {
+fn needed_behind(elements: u64, windows: u64, stride: u64, taps: u64, dilation: u64) -> u64 {
     let reach = windows.saturating_sub(1).saturating_mul(stride).saturating_add((taps - 1) * dilation + 1);
     reach.saturating_sub(elements)
 }

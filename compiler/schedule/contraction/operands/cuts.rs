@@ -4,6 +4,7 @@
 use super::strips::{NARROWEST, Strips};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::loops::{self, Outcome, for_values, if_then};
+use std::ops::Range;
 
 /// The panels of some output channels.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -176,7 +177,7 @@ impl Cuts {
     pub fn for_range<R: Outcome>(
         &self,
         b: &mut KernelBuilder,
-        (first, end): (Value, Value),
+        Range { start: first, end }: Range<Value>,
         mut body: impl FnMut(&mut KernelBuilder, Cut) -> R,
     ) -> R {
         let (width, mut outcome) = (self.whole, R::done());
@@ -185,7 +186,7 @@ impl Cuts {
             let last = b.index(whole);
             let last = b.binary(BinaryOp::SignedMin, end, last);
             let [start, stop] = [first, last].map(|number| b.scale_index(number, width.lanes as i64, 0));
-            outcome = for_values(b, (start, stop), width.lanes as i64, |b, first| {
+            outcome = for_values(b, start..stop, width.lanes as i64, |b, first| {
                 body(b, Cut { first, within: None, width, active: width.lanes, beside: None })
             });
         }
@@ -212,7 +213,7 @@ impl Cuts {
     /// Repeats a body for every panel: those of full width in a loop, the others after it.
     pub fn for_each<R: Outcome>(&self, b: &mut KernelBuilder, mut body: impl FnMut(&mut KernelBuilder, Cut) -> R) -> R {
         let width = self.whole;
-        let whole = (0, self.end as i64);
+        let whole = 0..self.end as i64;
         let mut outcome = loops::for_range(b, whole, width.lanes as i64, |b, first| {
             body(b, Cut { first, within: None, width, active: width.lanes, beside: None })
         });

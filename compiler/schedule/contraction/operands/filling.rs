@@ -3,13 +3,14 @@
 
 use super::cuts::Width;
 use super::panels::{Panels, Storage};
-use super::sparse::{self, Places};
+use super::sparse::{self, Places, Strip};
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::elementwise::lanes::widen;
-use crate::schedule::elementwise::packed::Packed;
+use crate::schedule::elementwise::packed::{Packed, PackedFormat};
 use crate::schedule::loops::row;
 use crate::schedule::movement::turn::turned;
+use crate::schedule::route::Route;
 
 /// A panel to be filled.
 #[derive(Clone, Copy, Debug)]
@@ -47,30 +48,31 @@ pub struct Stored {
 impl Panels {
     /// Fills the strips of a panel at the start of `to`.
     pub fn fill(&self, b: &mut KernelBuilder, stored: Stored, to: Buffer, panel: &Filled) {
-        let from = stored.elements;
+        let buffers = Route { from: stored.elements, to };
         if let Some(places) = stored.places {
-            return self.fill_from_entries(b, (from, to), places, panel);
+            return self.fill_from_entries(b, buffers, places, panel);
         }
         match self.storage {
-            Storage::Computed { .. } => self.fill_from_tensor(b, (from, to), panel),
-            Storage::Packed { stored, zero_point, bits } => self.fill_from_packed(b, (from, to), panel, (stored, zero_point, bits)),
-            Storage::Narrow(_) => self.fill_from_narrow(b, (from, to), panel),
+            Storage::Computed { .. } => self.fill_from_tensor(b, buffers, panel),
+            Storage::Packed { stored, zero_point, bits } => self.fill_from_packed(b, buffers, panel, (stored, zero_point, bits)),
+            Storage::Narrow(_) => self.fill_from_narrow(b, buffers, panel),
             // Products read these layouts directly.
             Storage::Floats | Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Wide => {}
         }
     }
 
-    fn fill_from_entries(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), places: Places, panel: &Filled) {
+    fn fill_from_entries(&self, b: &mut KernelBuilder, buffers: Route<Buffer>, places: Places, panel: &Filled) {
         let Width { lanes, strip } = panel.width;
         let vector = (self.machine_bytes / u64::from(self.lane.bytes())) as u16;
         for first in (0..lanes.max(strip)).step_by(strip as usize) {
             let lane = b.scale_index(panel.lane, 1, (panel.base + first) as i64);
             let target = (first * self.lane_elements()) as i64;
-            sparse::fill(b, buffers, places, strip, (lane, panel.at, target, self.elements_of(strip), vector));
+            let strip = Strip { lane, lanes: strip, at: panel.at, offset: target, elements: self.elements_of(strip) };
+            sparse::fill(b, buffers, places, strip, vector);
         }
     }
 
-    fn fill_from_narrow(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), panel: &Filled) {
+    fn fill_from_narrow(&self, b: &mut KernelBuilder, buffers: Route<Buffer>, panel: &Filled) {
         let source = b.scale_index(panel.lane, self.lane_elements() as i64, panel.base as i64);
         self.widen_all(b, buffers, (source, panel.at), self.filled_elements(&[panel.width]));
     }
@@ -82,13 +84,13 @@ impl Panels {
         let is_stored_so = matches!(self.storage, Storage::Narrow(_)) && stored.places.is_none();
         if is_stored_so {
             let source = b.index(base as i64);
-            self.widen_all(b, (stored.elements, to), (source, Some(at)), self.all_elements());
+            self.widen_all(b, Route { from: stored.elements, to }, (source, Some(at)), self.all_elements());
         }
         is_stored_so
     }
 
     /// Widens consecutive elements.
-    fn widen_all(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (source, at): (Value, Option<Value>), elements: u64) {
+    fn widen_all(&self, b: &mut KernelBuilder, Route { from, to }: Route<Buffer>, (source, at): (Value, Option<Value>), elements: u64) {
         let lanes = (self.machine_bytes / u64::from(self.stored_lane().bytes())) as u16;
         row(b, elements, lanes, |b, i, active| {
             let index = b.add(source, i);
@@ -102,7 +104,7 @@ impl Panels {
     fn fill_from_packed(
         &self,
         b: &mut KernelBuilder,
-        (from, to): (Buffer, Buffer),
+        Route { from, to }: Route<Buffer>,
         panel: &Filled,
         (stored, zero_point, bits): (ElementType, i64, u8),
     ) {
@@ -116,7 +118,7 @@ impl Panels {
             row(b, strip / per_byte, lanes, |b, i, active| {
                 let index = b.add(source, i);
                 let raw = b.load_active(from, index, (first / per_byte) as i64, lanes, active);
-                let packed = Packed::new(b, raw, (stored.is_signed_integer(), bits));
+                let packed = Packed::new(b, raw, PackedFormat { is_signed: stored.is_signed_integer(), bits });
                 let place = panel.place(b, i);
                 for (value, part) in packed.parts(b, raw).into_iter().zip(0..) {
                     let value = packed.signed(b, value);
@@ -144,7 +146,7 @@ impl Panels {
     }
 
     /// Fills a panel from a tensor. Its panels are strips, since no other machine reads them.
-    fn fill_from_tensor(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), panel: &Filled) {
+    fn fill_from_tensor(&self, b: &mut KernelBuilder, buffers: Route<Buffer>, panel: &Filled) {
         let extents = &self.extents;
         let segment_elements = (self.padded() * panel.width.lanes) as i64;
         let first = panel.first;
@@ -153,7 +155,7 @@ impl Panels {
                 let source = b.scale_index(s, extents.segment() as i64, 0);
                 let source = b.add(source, first);
                 let target = b.scale_index(s, segment_elements, 0);
-                let at = (source, panel.place(b, target));
+                let at = Route { from: source, to: panel.place(b, target) };
                 self.fill_segment(b, buffers, at, panel);
             });
             return;
@@ -161,30 +163,30 @@ impl Panels {
         for s in 0..extents.segments() {
             let target = b.index(s as i64 * segment_elements);
             let target = panel.place(b, target);
-            let at = (b.scale_index(first, 1, extents.start(s) as i64), target);
+            let at = Route { from: b.scale_index(first, 1, extents.start(s) as i64), to: target };
             self.fill_segment(b, buffers, at, panel);
         }
     }
 
-    /// Fills a segment of the panel. The elements of the first output begin at `source`.
-    fn fill_segment(&self, b: &mut KernelBuilder, buffers: (Buffer, Buffer), (source, target): (Value, Value), panel: &Filled) {
+    /// Fills a segment of the panel. The elements of the first output begin at `at.from`.
+    fn fill_segment(&self, b: &mut KernelBuilder, buffers: Route<Buffer>, at: Route<Value>, panel: &Filled) {
         let lanes = panel.width.lanes;
         let (block, segment) = (self.vector.min(lanes) * self.extents.step, self.extents.segment());
         let whole = segment / block * block;
         b.for_range(0, whole as i64, block as i64, |b, k| {
             let target_k = b.scale_index(k, lanes as i64, 0);
-            let at = (b.add(source, k), b.add(target, target_k));
-            self.turn(b, buffers, at, block, panel);
+            let next = Route { from: b.add(at.from, k), to: b.add(at.to, target_k) };
+            self.turn(b, buffers, next, block, panel);
         });
         if segment > whole {
-            let at = (b.scale_index(source, 1, whole as i64), b.scale_index(target, 1, (whole * lanes) as i64));
-            self.turn(b, buffers, at, segment - whole, panel);
+            let rest = Route { from: b.scale_index(at.from, 1, whole as i64), to: b.scale_index(at.to, 1, (whole * lanes) as i64) };
+            self.turn(b, buffers, rest, segment - whole, panel);
         }
     }
 
     /// Transposes `count` elements of k of every output into the order of the panel. Squares of output channels × steps of k are transposed in
     /// registers.
-    fn turn(&self, b: &mut KernelBuilder, (from, to): (Buffer, Buffer), (source, target): (Value, Value), count: u64, panel: &Filled) {
+    fn turn(&self, b: &mut KernelBuilder, Route { from, to }: Route<Buffer>, at: Route<Value>, count: u64, panel: &Filled) {
         let (step, lanes, active) = (self.extents.step, panel.width.lanes, panel.active);
         let vector = self.vector.min(lanes);
         let block = (vector * step) as u16;
@@ -195,13 +197,13 @@ impl Panels {
                         let ty = Type::vector(self.lane, block);
                         return if self.lane == Lane::F32 { b.float(ty, 0.0) } else { b.int(ty, 0) };
                     }
-                    let raw = b.load_active(from, source, (output * self.per_output()) as i64, block, count as u16);
+                    let raw = b.load_active(from, at.from, (output * self.per_output()) as i64, block, count as u16);
                     self.converted(b, raw, count as u16)
                 })
                 .collect();
             let columns = turned(b, rows, step as u16);
             for (k, column) in columns.into_iter().enumerate().take(count.div_ceil(step) as usize) {
-                b.store(to, target, ((k as u64 * lanes + first) * step) as i64, column);
+                b.store(to, at.to, ((k as u64 * lanes + first) * step) as i64, column);
             }
         }
     }

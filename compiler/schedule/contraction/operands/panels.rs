@@ -133,6 +133,22 @@ pub struct Panels {
     pub(in crate::schedule::contraction) machine_bytes: u64,
 }
 
+/// Lanes of a vector, and the number of them that are in the panel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ActiveLanes {
+    /// Number of lanes.
+    pub lanes: u16,
+    /// Number of the first lanes that are loaded.
+    pub active: u16,
+}
+
+impl ActiveLanes {
+    /// Returns lanes that are all loaded.
+    pub fn all(lanes: u16) -> Self {
+        Self { lanes, active: lanes }
+    }
+}
+
 impl Panels {
     /// Makes panels for products of a form. `open` states that other constants may replace the weights.
     pub fn new(weights: &Weights, form: Form, extents: Extents, machine: &Machine, open: bool) -> Self {
@@ -285,7 +301,7 @@ impl Panels {
         (form, product): (Form, u64),
         buffer: Buffer,
         (index, offset): (Value, i64),
-        (lanes, active): (u16, u16),
+        ActiveLanes { lanes, active }: ActiveLanes,
     ) -> Value {
         let raw = b.load_active(buffer, index, offset, lanes, active);
         if form.is_of_floats() && self.lane != Lane::F32 {

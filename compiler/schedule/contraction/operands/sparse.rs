@@ -8,6 +8,7 @@ use crate::ir::Data;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::loops::row;
+use crate::schedule::route::Route;
 
 /// Longest distance in one byte.
 const FARTHEST: usize = u8::MAX as usize;
@@ -103,21 +104,34 @@ impl Places {
     }
 }
 
-/// Fills a strip of this many lanes and `count` elements, from an element of `to` on. `lane` is the number of its first lane among those of all
-/// panels. The strip is cleared a `vector` at a time.
+/// A strip of a panel that is filled.
+pub struct Strip {
+    /// Number of its first lane among those of all panels.
+    pub lane: Value,
+    /// Number of lanes.
+    pub lanes: u64,
+    /// Start of its panel in the buffer; `None` is the start of the buffer.
+    pub at: Option<Value>,
+    /// Start of the strip in its panel.
+    pub offset: i64,
+    /// Number of elements.
+    pub elements: u64,
+}
+
+/// Fills a strip. It is cleared a `vector` at a time.
 pub fn fill(
     b: &mut KernelBuilder,
-    (from, to): (Buffer, Buffer),
+    Route { from, to }: Route<Buffer>,
     places: Places,
-    lanes: u64,
-    (lane, at, target, count, vector): (Value, Option<Value>, i64, u64, u16),
+    Strip { lane, lanes, at, offset, elements }: Strip,
+    vector: u16,
 ) {
     let filled = b.lane_of(to);
-    row(b, count, vector, |b, i, active| {
+    row(b, elements, vector, |b, i, active| {
         let ty = Type::vector(filled, vector);
         let zero = if filled == Lane::F32 { b.float(ty, 0.0) } else { b.int(ty, 0) };
         let place = at.map_or(i, |at| b.add(at, i));
-        b.store_active(to, place, target, zero, active);
+        b.store_active(to, place, offset, zero, active);
     });
     let [start, end] = places.entries(b, lane, lanes);
     let first = b.index(0);
@@ -125,7 +139,7 @@ pub fn fill(
         let (distance, element) = places.load(b, from, entry, filled);
         let place = b.add(place[0], distance);
         let to_place = at.map_or(place, |at| b.add(at, place));
-        b.store(to, to_place, target, element);
+        b.store(to, to_place, offset, element);
         vec![place]
     });
 }

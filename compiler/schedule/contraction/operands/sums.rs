@@ -1,7 +1,7 @@
 //! The sums of a contraction: their bounds, and the form of their products.
 
 use super::form::Form;
-use crate::ir::ElementType;
+use crate::ir::{ElementType, Interval};
 use crate::machine::Machine;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
@@ -28,28 +28,28 @@ impl Contraction {
     }
 
     /// Returns the interval of the sums, from the weights and the type of the input. `None` if it is unknown.
-    pub fn range(&self) -> Option<(i64, i64)> {
+    pub fn range(&self) -> Option<Interval> {
         if self.open {
             return None;
         }
         let weights = self.weights.magnitudes(self.per_output())?.largest_sum;
         let bias = self.bias.iter().flatten().map(|&b| i64::from(b).abs()).max().unwrap_or(0);
         let bound = weights.checked_mul(self.input_magnitude()?)?.checked_add(bias)?;
-        Some((-bound, bound))
+        Some(Interval::new(-bound, bound))
     }
 
     /// Returns the interval of each output channel's sums, if weights are constant and all sums stay within 32 bits. The interval of a channel
     /// is around its bias, which may be far from 0 and from other channels' biases.
-    fn channel_ranges(&self) -> Option<Vec<(i64, i64)>> {
+    fn channel_ranges(&self) -> Option<Vec<Interval>> {
         let magnitudes = self.weights.magnitudes(self.per_output()).filter(|_| !self.open)?;
         let input = self.input_magnitude()?;
         let range = |(channel, &weights): (usize, &i64)| {
             let bias = self.bias.as_ref().map_or(Some(0), |bias| bias.get(channel).copied())?;
             let bound = weights.checked_mul(input)?;
             let (low, high) = (i64::from(bias) - bound, i64::from(bias) + bound);
-            (i32::try_from(low).is_ok() && i32::try_from(high).is_ok()).then_some((low, high))
+            (i32::try_from(low).is_ok() && i32::try_from(high).is_ok()).then_some(Interval::new(low, high))
         };
-        let ranges: Vec<(i64, i64)> = magnitudes.sums.iter().enumerate().map(range).collect::<Option<_>>()?;
+        let ranges: Vec<Interval> = magnitudes.sums.iter().enumerate().map(range).collect::<Option<_>>()?;
         (ranges.len() as u64 == self.outputs).then_some(ranges)
     }
 
@@ -61,7 +61,7 @@ impl Contraction {
     /// Returns the maximum number of products in a 32-bit sum before it must be added to a 64-bit one. `None` if it holds all of them, or if
     /// the result is modulo 2³² anyway.
     pub fn products_in_32_bits(&self) -> Option<u64> {
-        if self.accumulator != ElementType::I64 || self.range().is_some_and(|(_, high)| high <= i64::from(i32::MAX)) {
+        if self.accumulator != ElementType::I64 || self.range().is_some_and(|range| range.high <= i64::from(i32::MAX)) {
             return None;
         }
         let weight = self.weights.magnitudes(self.per_output())?.largest;

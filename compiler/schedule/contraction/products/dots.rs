@@ -7,6 +7,7 @@ use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::loops::for_values;
 use crate::schedule::unsupported::Unsupported;
+use std::ops::Range;
 
 /// A tile: first elements of its rows and columns, its first output pixel and channel, and the numbers of rows and columns.
 struct Tile {
@@ -28,13 +29,8 @@ impl Lowering<'_> {
     }
 
     /// Computes some columns of a product, one by one.
-    pub(super) fn dots_of_columns(
-        &self,
-        b: &mut KernelBuilder,
-        bases: [Value; 3],
-        (start, end): (Value, Value),
-    ) -> Result<(), Unsupported> {
-        self.dots(b, bases, &|b, body| for_values(b, (start, end), 1, |b, column| body(b, column, 1)))
+    pub(super) fn dots_of_columns(&self, b: &mut KernelBuilder, bases: [Value; 3], columns: Range<Value>) -> Result<(), Unsupported> {
+        self.dots(b, bases, &|b, body| for_values(b, columns.clone(), 1, |b, column| body(b, column, 1)))
     }
 
     /// Computes the columns of a product over which `for_columns` loops.

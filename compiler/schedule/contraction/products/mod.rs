@@ -251,6 +251,6 @@ type Body<'t> = dyn FnMut(&mut KernelBuilder, Value, i64) -> Result<(), Unsuppor
 /// Repeats a body for a range: for whole tiles, then one by one.
 fn tiles(b: &mut KernelBuilder, count: Number, size: i64, body: &mut Body<'_>) -> Result<(), Unsupported> {
     let (zero, whole, end) = (b.index(0), count.whole(b, size as u16), count.value(b));
-    for_values(b, (zero, whole), size, |b, i| body(b, i, size))?;
-    for_values(b, (whole, end), 1, |b, i| body(b, i, 1))
+    for_values(b, zero..whole, size, |b, i| body(b, i, size))?;
+    for_values(b, whole..end, 1, |b, i| body(b, i, 1))
 }

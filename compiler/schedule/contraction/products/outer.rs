@@ -72,8 +72,8 @@ impl Lowering<'_> {
             return self.columns.row(b, lanes, self.masked_lanes(), |b, first, active| body(b, Columns { first, vectors: 1, active }));
         }
         let (zero, whole, end) = (b.index(0), self.columns.whole(b, lanes), self.columns.value(b));
-        for_values(b, (zero, whole), lanes.into(), |b, first| body(b, Columns { first, vectors: 1, active: lanes.into() }))?;
-        b.rounds(true, |b| self.dots_of_columns(b, bases, (whole, end)))
+        for_values(b, zero..whole, lanes.into(), |b, first| body(b, Columns { first, vectors: 1, active: lanes.into() }))?;
+        b.rounds(true, |b| self.dots_of_columns(b, bases, whole..end))
     }
 
     fn lanes(&self) -> u16 {

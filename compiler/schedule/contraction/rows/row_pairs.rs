@@ -8,6 +8,8 @@ use crate::machine::Machine;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::loops::row;
+use crate::schedule::route::Route;
+use std::ops::Range;
 
 /// The ring of pairs.
 #[derive(Clone, Debug)]
@@ -68,18 +70,18 @@ impl RowPairs {
         b.scale_index(slot, self.bytes as i64, 0)
     }
 
-    /// Stages the pairs of a range, for the image that begins at an element. A pair has two padded rows.
+    /// Stages the pairs of a range. A pair has two padded rows.
     pub fn stage(
         &self,
         b: &mut KernelBuilder,
         work: &Contraction,
-        (input, ring): (Buffer, Buffer),
-        (image, origin): (Value, Value),
-        (first, end): (Value, Value),
+        buffers: Route<Buffer>,
+        Rows { image, origin }: Rows,
+        pairs: Range<Value>,
     ) {
         let [rows, _] = work.input_size;
         let left = 2 * work.phases[2].padding_low * work.channels;
-        b.for_values(first, end, 1, |b, pair| {
+        b.for_values(pairs.start, pairs.end, 1, |b, pair| {
             let slot = self.slot(b, pair);
             let to = b.scale_index(slot, 1, left as i64);
             let upper = b.scale_index(pair, 2, -(work.phases[1].padding_low as i64));
@@ -90,25 +92,25 @@ impl RowPairs {
                 both_inside,
                 |b| {
                     let places = [0, 1].map(|k| PairPlace { row: b.scale_index(upper, 1, k), inside: None });
-                    self.copy(b, work, (input, ring), (image, to), places);
+                    self.copy(b, work, buffers, Route { from: image, to }, places);
                     vec![]
                 },
                 |b| {
                     let places = [0, 1].map(|k| place_within(b, upper, k, rows));
-                    self.copy(b, work, (input, ring), (image, to), places);
+                    self.copy(b, work, buffers, Route { from: image, to }, places);
                     vec![]
                 },
             );
         });
     }
 
-    /// Interleaves two rows.
+    /// Interleaves two rows of the image at `from`.
     fn copy(
         &self,
         b: &mut KernelBuilder,
         work: &Contraction,
-        (input, ring): (Buffer, Buffer),
-        (image, to): (Value, Value),
+        buffers: Route<Buffer>,
+        Route { from: image, to }: Route<Value>,
         rows: [PairPlace; 2],
     ) {
         let elements = work.input_size[1] * work.channels;
@@ -122,7 +124,7 @@ impl RowPairs {
         row(b, elements, lanes, |b, i, active| {
             let [upper, lower] = [0, 1].map(|k| {
                 let index = b.add(starts[k], i);
-                let raw = b.load_active(input, index, 0, lanes, active);
+                let raw = b.load_active(buffers.from, index, 0, lanes, active);
                 let value = with_sign(b, work.element, self.form, raw);
                 kept[k].map_or(value, |(mask, border)| {
                     let value = b.binary(BinaryOp::And, value, mask);
@@ -132,7 +134,7 @@ impl RowPairs {
             let pair = b.shuffle(upper, lower, order.clone());
             let at = b.scale_index(i, 2, 0);
             let at = b.add(at, to);
-            b.store_active(ring, at, 0, pair, 2 * active);
+            b.store_active(buffers.to, at, 0, pair, 2 * active);
         });
     }
 
@@ -147,6 +149,15 @@ impl RowPairs {
             _ => order,
         }
     }
+}
+
+/// Rows of an image that are staged.
+#[derive(Clone, Copy)]
+pub struct Rows {
+    /// First element of the image.
+    pub image: Value,
+    /// Number of the row after the padding of the first pair.
+    pub origin: Value,
 }
 
 /// A row of the input.

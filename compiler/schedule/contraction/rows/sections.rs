@@ -12,6 +12,7 @@ use crate::schedule::contraction::geometry::windows::pointwise;
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::loops::if_then;
 use crate::schedule::quantity::Number;
+use crate::schedule::route::Route;
 use crate::schedule::technique::Technique;
 
 /// Elements of a section that leave room in a first-level cache.
@@ -165,7 +166,7 @@ pub fn stage(
     let source = b.scale_index(begin, work.channels as i64, -(low * work.channels as i64));
     let source = b.add(source, at.image);
     let target = place(b, begin);
-    staging.copy(b, work, (input, ring), (source, target), Number::Computed(elements));
+    staging.copy(b, work, (input, ring), Route { from: source, to: target }, Number::Computed(elements));
     end
 }
 

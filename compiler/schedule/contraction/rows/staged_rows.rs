@@ -5,20 +5,30 @@ use super::staging::{Ring, Staging};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Value};
 use crate::schedule::contraction::geometry::phases::Phase;
 use crate::schedule::contraction::geometry::places::{Image, RowPlace, plane_at, plane_of};
+use std::ops::Range;
 
-/// Stages all rows of an image, if rounds share no scratch memory. `first` is its first element, and `number` its number.
-pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), (first, number): (Value, Value)) {
+/// An image in the input.
+#[derive(Clone, Copy)]
+pub struct ImagePlace {
+    /// First element.
+    pub first: Value,
+    /// Number among the images of all matrix products.
+    pub number: Value,
+}
+
+/// Stages all rows of an image, if rounds share no scratch memory.
+pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), at: ImagePlace) {
     let work = image.work;
     let phases = &work.phases[0];
     let planes = phases.padded(work.planes.input);
-    let ring = b.scale_index(number, planes as i64, 0);
+    let ring = b.scale_index(at.number, planes as i64, 0);
     b.for_range(0, planes as i64, 1, |b, padded| {
         let zero = b.index(0);
         let ring = b.add(ring, padded);
         let plane = b.scale_index(padded, 1, -(phases.padding_low as i64));
-        let plane = plane_at(b, image, plane, first, (0, ring));
+        let plane = plane_at(b, image, plane, at.first, (0, ring));
         let end = b.index(staging.rows as i64);
-        staging.stage(b, image, buffers, &plane, (zero, end));
+        staging.stage(b, image, buffers, &plane, zero..end);
     });
 }
 
@@ -26,16 +36,17 @@ pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, b
 /// everything is staged already.
 pub fn for_rows(
     b: &mut KernelBuilder,
-    (image, shares_scratch): (Image<'_>, bool),
+    image: Image<'_>,
+    shares_scratch: bool,
     staging: Option<&Staging>,
     buffers: (Buffer, Ring),
-    (place, start, end): (RowPlace, Value, Value),
+    (place, rows): (RowPlace, Range<Value>),
     mut body: impl FnMut(&mut KernelBuilder, &RowPlace),
 ) {
     if !shares_scratch {
-        return b.for_values(start, end, 1, |b, y| body(b, &RowPlace { y, ..place }));
+        return b.for_values(rows.start, rows.end, 1, |b, y| body(b, &RowPlace { y, ..place }));
     }
-    b.for_carry(start, end, 1, &[place.staged], |b, y, staged| {
+    b.for_carry(rows.start, rows.end, 1, &[place.staged], |b, y, staged| {
         let place = RowPlace { y, staged: staged[0], ..place };
         let staged = stage(b, image, staging, buffers, &place);
         body(b, &place);
@@ -61,20 +72,23 @@ fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buf
     let first = b.binary(BinaryOp::SignedMax, at.staged, top);
     for (ring, &offset) in staging.planes.iter().enumerate() {
         let plane = plane_of(b, image, at, ring as u64, offset);
-        staging.stage(b, image, buffers, &plane, (first, end));
+        staging.stage(b, image, buffers, &plane, first..end);
     }
     end
 }
 
-/// Returns the first element of each window row, for phases along planes and rows. Planes are outermost.
-pub fn window_rows(
-    b: &mut KernelBuilder,
-    image: Image<'_>,
-    staging: Option<&Staging>,
-    at: &RowPlace,
-    (planes, rows): (&Phase, &Phase),
-) -> Vec<Value> {
-    let work = image.work;
+/// The phases of an output row along planes and rows.
+#[derive(Clone, Copy)]
+pub struct RowPhases<'a> {
+    /// Phase along planes.
+    pub planes: &'a Phase,
+    /// Phase along rows.
+    pub rows: &'a Phase,
+}
+
+/// Returns the first element of each window row of some phases. Planes are outermost.
+pub fn window_rows(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, at: &RowPlace, phases: RowPhases<'_>) -> Vec<Value> {
+    let (work, RowPhases { planes, rows }) = (image.work, phases);
     let top = b.scale_index(at.y, work.strides[0] as i64, 0);
     let mut starts = Vec::new();
     for j in 0..planes.taps.len() as u64 {

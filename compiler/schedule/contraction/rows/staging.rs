@@ -18,7 +18,9 @@ use crate::schedule::movement::interleave::interleave;
 use crate::schedule::movement::matrix::write_transposed;
 use crate::schedule::movement::turn::{Matrix, Sides, Turn};
 use crate::schedule::quantity::{Number, RowVectors};
+use crate::schedule::route::Route;
 use crate::schedule::unsupported::Unsupported;
+use std::ops::Range;
 
 /// Elements of a chunk: little memory, and enough products to make up for a loop around them.
 pub(in crate::schedule::contraction) const CHUNK: u64 = 256;
@@ -228,13 +230,13 @@ impl Staging {
         b.scale_index(slot, self.row_elements as i64, ring)
     }
 
-    /// Stages the padded rows `first..end` of one plane of the window.
-    pub fn stage(&self, b: &mut KernelBuilder, image: Image<'_>, buffers: (Buffer, Ring), plane: &Plane, (first, end): (Value, Value)) {
+    /// Stages some padded rows of one plane of the window.
+    pub fn stage(&self, b: &mut KernelBuilder, image: Image<'_>, buffers: (Buffer, Ring), plane: &Plane, rows: Range<Value>) {
         let ((input, ring), Image { work, numbers }) = (buffers, image);
         let [_, row_phases, column_phases] = &work.phases;
         let left = (column_phases.padding_low * self.channels) as i64;
         let [_, rows_off, columns_off] = numbers.shift;
-        b.for_values(first, end, 1, |b, padded_row| {
+        b.for_values(rows.start, rows.end, 1, |b, padded_row| {
             let slot = self.slot(b, plane.first_ring, plane.ring, padded_row);
             let interior = b.scale_index(slot, 1, left);
             let skipped = columns_off.times(b, self.channels);
@@ -250,7 +252,7 @@ impl Staging {
                 None => {
                     let start = numbers.row_elements.scale(b, row);
                     let start = b.add(start, plane.first);
-                    self.copy(b, work, (input, ring), (start, interior), numbers.row_elements);
+                    self.copy(b, work, (input, ring), Route { from: start, to: interior }, numbers.row_elements);
                 }
             };
             let padded_rows = work.sizes.is_some() || row_phases.padding_low != 0 || row_phases.padding_high != 0;
@@ -303,9 +305,10 @@ impl Staging {
         b: &mut KernelBuilder,
         contraction: &Contraction,
         (input, ring): (Buffer, Ring),
-        (from, to): (Value, Value),
+        route: Route<Value>,
         elements: Number,
     ) {
+        let Route { from, to } = route;
         if self.repeat > 1 {
             let lanes = u64::from(self.vector_bytes / self.lane().bytes() as u16).min(self.repeat.next_power_of_two());
             elements.repeat(b, |b, i| {
@@ -337,7 +340,7 @@ impl Staging {
         if let Some((lanes, Number::Known(elements))) = self.spread.map(|lanes| (lanes, elements))
             && !self.channels.is_multiple_of(lanes.into())
         {
-            return self.spread_pixels(b, contraction, (input, ring), (from, to), elements as u64 / self.channels);
+            return self.spread_pixels(b, contraction, (input, ring), route, elements as u64 / self.channels);
         }
         // Bytes that are reordered in groups of four come in groups of four.
         let unit = self.spread.unwrap_or(if matches!(self.form, Form::EvenAndOdd { .. } | Form::Apart { .. }) { 4 } else { 1 });
@@ -359,7 +362,7 @@ impl Staging {
         b: &mut KernelBuilder,
         contraction: &Contraction,
         (input, ring): (Buffer, Ring),
-        (from, to): (Value, Value),
+        route: Route<Value>,
         pixels: u64,
     ) {
         let block = self.spread.unwrap_or(1);
@@ -367,7 +370,7 @@ impl Staging {
         let rest = (self.channels - whole) as u16;
         b.for_range(0, pixels as i64, 1, |b, pixel| {
             let first = b.scale_index(pixel, self.channels as i64, 0);
-            let [from, to] = [from, to].map(|start| b.add(start, first));
+            let Route { from, to } = route.map(|start| b.add(start, first));
             b.for_range(0, whole as i64, block.into(), |b, channel| {
                 let [source, target] = [from, to].map(|start| b.add(start, channel));
                 let raw = b.load(input, source, 0, block);

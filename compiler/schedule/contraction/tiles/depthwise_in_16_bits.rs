@@ -1,7 +1,7 @@
 //! Tiles of a depthwise convolution of bytes in paired rows, with products that are added in 16 bits. The rows of a pair are interleaved, so
 //! that 32-bit sums take both. Columns of the window are added before that.
 
-use super::depthwise_tile::Run;
+use super::depthwise_tile::{ColumnPart, Lanes, Run, StoredHalf, TapPart};
 use super::in_16_bits::{widened, with_products};
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::contraction::depthwise_rows::{Block, DepthwiseRows, Lowering};
@@ -36,26 +36,26 @@ impl Lowering<'_> {
         b: &mut KernelBuilder,
         pairs: &[Value],
         at: &Block,
-        lanes: (u64, u64),
+        lanes: Lanes,
         run: &Run,
         mut sums: Vec<Value>,
     ) -> Vec<Value> {
         let schedule = self.schedule;
-        let mut operands: FxHashMap<(u64, u64), Value> = FxHashMap::default();
-        for (column, pair) in run.columns().into_iter().flat_map(|column| (0..schedule.fours.pairs).map(move |pair| (column, pair))) {
-            operands.insert((column, pair), self.operand(b, pairs, (column, pair), (at, run), lanes));
+        let mut operands: FxHashMap<ColumnPart, Value> = FxHashMap::default();
+        let of_column = |column: u64| (0..schedule.fours.pairs).map(move |part| ColumnPart { column, part });
+        for place in run.columns().into_iter().flat_map(of_column) {
+            operands.insert(place, self.operand(b, pairs, place, (at, run), lanes));
         }
         // 16 bits hold two products if no weight is the smallest byte.
         let together = if schedule.work.weights.leave_out_smallest_byte(schedule.work.open) { 2 } else { 1 };
         for row in 0..at.rows {
             let taken = (0..schedule.fours.pairs).filter(|&pair| schedule.needs(row, pair));
-            let taken: Vec<(u64, u64)> = taken.flat_map(|pair| (0..run.window).map(move |tap| (tap, pair))).collect();
+            let taken: Vec<TapPart> = taken.flat_map(|part| (0..run.window).map(move |tap| TapPart { row, tap, part })).collect();
             for some in taken.chunks(together) {
-                let weights = |b: &mut KernelBuilder, &(tap, pair): &(u64, u64)| self.weights_of_pair(b, at, (row, tap, pair), lanes);
-                let ws: Vec<Value> = some.iter().map(|place| weights(b, place)).collect();
+                let ws: Vec<Value> = some.iter().map(|&place| self.weights_of_pair(b, at, place, lanes)).collect();
                 for p in 0..run.pixels {
-                    let column = |tap: u64| p * run.stride + tap * run.dilation;
-                    let xs: Vec<Value> = some.iter().map(|&(tap, pair)| operands[&(column(tap), pair)]).collect();
+                    let place = |&TapPart { tap, part, .. }: &TapPart| ColumnPart { column: p * run.stride + tap * run.dilation, part };
+                    let xs: Vec<Value> = some.iter().map(|tap| operands[&place(tap)]).collect();
                     let sum = &mut sums[(row * run.pixels + p) as usize];
                     *sum = with_products(b, *sum, &xs, &ws);
                 }
@@ -69,13 +69,14 @@ impl Lowering<'_> {
         &self,
         b: &mut KernelBuilder,
         at: &Block,
-        (row, tap, pair): (u64, u64, u64),
-        (first, lanes): (u64, u64),
+        TapPart { row, tap, part: pair }: TapPart,
+        lanes: Lanes,
     ) -> Value {
         let fours = self.schedule.fours;
         let (product, half) = fours.half(pair, tap);
-        let stored = self.stored(b, (at.weights, at.cut.width), (row * fours.products() + product, 0), (first, lanes));
-        let weights = b.shuffle(stored, stored, (0..2 * lanes as u16).map(|i| 2 * i + half as u16).collect());
+        let product = StoredHalf { product: row * fours.products() + product, half: 0 };
+        let stored = self.stored(b, (at.weights, at.cut.width), product, lanes);
+        let weights = b.shuffle(stored, stored, (0..2 * lanes.count as u16).map(|i| 2 * i + half as u16).collect());
         widened(b, weights)
     }
 }

@@ -5,6 +5,8 @@ use crate::ir::ElementType;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
 use crate::schedule::contraction::depthwise_rows::{Block, DepthwiseRows, FOUR, Lowering, Products};
 use crate::schedule::contraction::operands::cuts::{Cut, Width};
+use crate::schedule::contraction::operands::panels::ActiveLanes;
+use crate::schedule::elementwise::neighbours::Neighbours;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::FxHashMap;
@@ -31,8 +33,48 @@ pub(in crate::schedule::contraction) struct Run {
 /// Weights of a tile that stay in registers: all products of each row. Empty if they do not fit.
 type Kept = Vec<Value>;
 
-/// An operand of a column, and the pixels that use it: the number of each pixel, and the column of its window.
-type Met = (Value, Vec<(u64, u64)>);
+/// A pixel that uses an operand.
+#[derive(Clone, Copy)]
+struct Meeting {
+    /// Number of the pixel.
+    pixel: u64,
+    /// Column of its window.
+    tap: u64,
+}
+
+/// Some lanes of a block of channels.
+#[derive(Clone, Copy)]
+pub(in crate::schedule::contraction) struct Lanes {
+    /// First lane.
+    pub first: u64,
+    /// Number of lanes.
+    pub count: u64,
+}
+
+/// An operand of a column: one of the parts that products of a window take.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::schedule::contraction) struct ColumnPart {
+    pub column: u64,
+    pub part: u64,
+}
+
+/// Place of weights: an output row of the tile, a column of the window, and a part of it.
+#[derive(Clone, Copy)]
+pub(in crate::schedule::contraction) struct TapPart {
+    pub row: u64,
+    pub tap: u64,
+    pub part: u64,
+}
+
+/// Stored weights of a product, or half of them.
+#[derive(Clone, Copy)]
+pub(in crate::schedule::contraction) struct StoredHalf {
+    pub product: u64,
+    pub half: u64,
+}
+
+/// An operand of a column, and the pixels that use it.
+type Met = (Value, Vec<Meeting>);
 
 impl Run {
     /// Returns the last column that a window reads, relative to the first.
@@ -41,9 +83,9 @@ impl Run {
     }
 
     /// Returns the pixels whose windows read a column, each with the column of its window.
-    fn meetings(&self, column: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let all = (0..self.window).flat_map(|tap| (0..self.pixels).map(move |p| (p, tap)));
-        all.filter(move |&(p, tap)| p * self.stride + tap * self.dilation == column)
+    fn meetings(&self, column: u64) -> impl Iterator<Item = Meeting> + '_ {
+        let all = (0..self.window).flat_map(|tap| (0..self.pixels).map(move |pixel| Meeting { pixel, tap }));
+        all.filter(move |&Meeting { pixel, tap }| pixel * self.stride + tap * self.dilation == column)
     }
 
     /// Returns the columns that windows read.
@@ -71,12 +113,12 @@ impl Lacking {
     }
 
     /// Adds the correction for a column to the pixels that read it. It is one product for all of them, and one addition for each.
-    fn meet(&mut self, b: &mut KernelBuilder, x: Value, met: &[(u64, u64)]) {
+    fn meet(&mut self, b: &mut KernelBuilder, x: Value, met: &[Meeting]) {
         let ty = b.ty(x);
         let (none, by) = (b.int(Type::vector(Lane::I32, ty.lanes / 4), 0), b.int(ty, self.by));
         let column = b.dot(self.dot, none, x, by);
-        for &(p, _) in met {
-            let pixel = &mut self.pixels[p as usize];
+        for meeting in met {
+            let pixel = &mut self.pixels[meeting.pixel as usize];
             *pixel = Some(pixel.map_or(column, |before| b.add(before, column)));
         }
     }
@@ -105,7 +147,7 @@ impl Lowering<'_> {
         let counts = self.counts(&block.cut, pixels);
         let side_by_side = self.schedule.side_by_side();
         let side_by_side = if counts.iter().all(|count| count.is_multiple_of(side_by_side)) { side_by_side } else { 1 };
-        let sums = self.sums(b, &pairs, block, (pixels, side_by_side));
+        let sums = self.sums(b, &pairs, block, pixels, side_by_side);
         let first = b.add(first_pixel, x);
         // Values of the channels are loaded once for all pixels, and take a few registers.
         let mut of_channels: FxHashMap<u64, Channels> = FxHashMap::default();
@@ -166,24 +208,24 @@ impl Lowering<'_> {
         let lanes = cut.width.lanes as u16;
         match count {
             1 => self.element_wise.emit(b, place, sums.first().copied(), of_channels, lanes, cut.active as u16),
-            _ => self.element_wise.emit_apart(b, place, &sums, of_channels, (lanes, count as u16)),
+            _ => self.element_wise.emit_apart(b, Neighbours { first: place, channels: lanes, count: count as u16 }, &sums, of_channels),
         }
     }
 
     /// Computes the sums of a tile's pixels, row by row: a vector for each pixel, or for some that share a vector.
-    fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, (pixels, side_by_side): (u64, u64)) -> Vec<Value> {
+    fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, pixels: u64, side_by_side: u64) -> Vec<Value> {
         let work = &self.schedule.work;
-        let lanes = self.schedule.lanes_at_once(at.cut.width, at.rows);
+        let count = self.schedule.lanes_at_once(at.cut.width, at.rows);
         let (stride, window, dilation) = (work.strides[1] * side_by_side, work.window[1], work.phases[2].dilation);
         let run = Run { pixels: pixels / side_by_side, stride, side_by_side, window, dilation };
         let parts: Vec<Vec<Value>> =
-            (0..at.cut.width.lanes).step_by(lanes as usize).map(|first| self.sums_of(b, pairs, at, (first, lanes), &run)).collect();
+            (0..at.cut.width.lanes).step_by(count as usize).map(|first| self.sums_of(b, pairs, at, Lanes { first, count }, &run)).collect();
         (0..(at.rows * run.pixels) as usize).map(|sum| join(b, &parts.iter().map(|part| part[sum]).collect::<Vec<_>>())).collect()
     }
 
     /// Computes the sums in some lanes of the block. If possible, the operands of all columns stay in registers while each weight is applied to
     /// all pixels. Otherwise the weights are loaded again for each column.
-    fn sums_of(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, lanes: (u64, u64), run: &Run) -> Vec<Value> {
+    fn sums_of(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, lanes: Lanes, run: &Run) -> Vec<Value> {
         let schedule = self.schedule;
         let mut sums = self.first_sums(b, at, lanes, run);
         if schedule.products == Products::In16Bits {
@@ -192,16 +234,16 @@ impl Lowering<'_> {
         let kept = self.kept_weights(b, at, lanes, run);
         let columns = run.columns();
         let mut lacking = Lacking::of(schedule, run.pixels);
-        let vectors = (run.side_by_side * lanes.1).div_ceil(schedule.cx.machine.lanes(4).into());
+        let vectors = (run.side_by_side * lanes.count).div_ceil(schedule.cx.machine.lanes(4).into());
         let keeps = kept.is_empty() && schedule.keeps(sums.len(), columns.len(), vectors as usize);
         let step = if keeps { columns.len() } else { 1 };
         for columns in columns.chunks(step) {
             for part in 0..schedule.operands() {
-                let met: Vec<(u64, Vec<(u64, u64)>)> = columns.iter().map(|&column| (column, self.met(run, column, part))).collect();
+                let met: Vec<(u64, Vec<Meeting>)> = columns.iter().map(|&column| (column, self.met(run, column, part))).collect();
                 let met: Vec<Met> = met
                     .into_iter()
                     .filter(|(_, met)| !met.is_empty())
-                    .map(|(column, met)| (self.operand(b, pairs, (column, part), (at, run), lanes), met))
+                    .map(|(column, met)| (self.operand(b, pairs, ColumnPart { column, part }, (at, run), lanes), met))
                     .collect();
                 if let Some(lacking) = &mut lacking {
                     met.iter().for_each(|(x, met)| lacking.meet(b, *x, met));
@@ -216,9 +258,9 @@ impl Lowering<'_> {
     }
 
     /// Returns the initial sums of a tile.
-    fn first_sums(&self, b: &mut KernelBuilder, at: &Block, lanes: (u64, u64), run: &Run) -> Vec<Value> {
+    fn first_sums(&self, b: &mut KernelBuilder, at: &Block, lanes: Lanes, run: &Run) -> Vec<Value> {
         let begin = |b: &mut KernelBuilder| {
-            let one = b.load(self.initial, at.cut.first, lanes.0 as i64, lanes.1 as u16);
+            let one = b.load(self.initial, at.cut.first, lanes.first as i64, lanes.count as u16);
             run.repeat(b, one)
         };
         let count = (at.rows * run.pixels) as usize;
@@ -228,25 +270,25 @@ impl Lowering<'_> {
     }
 
     /// Returns the weights of a tile if all of them fit registers, or else nothing.
-    fn kept_weights(&self, b: &mut KernelBuilder, at: &Block, lanes: (u64, u64), run: &Run) -> Kept {
-        let vectors = lanes.1.div_ceil(self.schedule.cx.machine.lanes(4).into());
+    fn kept_weights(&self, b: &mut KernelBuilder, at: &Block, lanes: Lanes, run: &Run) -> Kept {
+        let vectors = lanes.count.div_ceil(self.schedule.cx.machine.lanes(4).into());
         if !self.schedule.keeps_weights(at.rows, run.pixels, vectors) {
             return vec![];
         }
         let products = 0..at.rows * self.schedule.fours.products();
         products
             .map(|product| {
-                let one = self.stored(b, (at.weights, at.cut.width), (product, 0), lanes);
+                let one = self.stored(b, (at.weights, at.cut.width), StoredHalf { product, half: 0 }, lanes);
                 run.repeat(b, one)
             })
             .collect()
     }
 
     /// Returns the pixels that use an operand of a column, each with the column of its window.
-    fn met(&self, run: &Run, column: u64, part: u64) -> Vec<(u64, u64)> {
+    fn met(&self, run: &Run, column: u64, part: u64) -> Vec<Meeting> {
         let schedule = self.schedule;
         let begins = |tap: u64| schedule.products != Products::Fours || schedule.fours.product(part, tap).is_some();
-        run.meetings(column).filter(|&(_, tap)| begins(tap)).collect()
+        run.meetings(column).filter(|meeting| begins(meeting.tap)).collect()
     }
 
     /// Adds the products of an operand in some columns to the sums of the pixels that use it.
@@ -254,7 +296,7 @@ impl Lowering<'_> {
         &self,
         b: &mut KernelBuilder,
         at: &Block,
-        lanes: (u64, u64),
+        lanes: Lanes,
         (run, part): (&Run, u64),
         (met, kept): (&[Met], &Kept),
         sums: &mut [Value],
@@ -262,12 +304,12 @@ impl Lowering<'_> {
         let schedule = self.schedule;
         for row in (0..at.rows).filter(|&row| schedule.needs(row, part)) {
             for tap in 0..run.window {
-                let met = met.iter().flat_map(|(x, met)| met.iter().map(move |&(p, t)| (p, t, *x)));
-                let met: Vec<(u64, Value)> = met.filter(|&(_, t, _)| t == tap).map(|(p, _, x)| (p, x)).collect();
+                let met = met.iter().flat_map(|(x, met)| met.iter().map(move |meeting| (meeting, *x)));
+                let met: Vec<(u64, Value)> = met.filter(|(meeting, _)| meeting.tap == tap).map(|(meeting, x)| (meeting.pixel, x)).collect();
                 if met.is_empty() {
                     continue;
                 }
-                let w = self.weights_of(b, at, (row, tap, part), (lanes, run), kept);
+                let w = self.weights_of(b, at, TapPart { row, tap, part }, (lanes, run), kept);
                 for (p, x) in met {
                     let sum = &mut sums[(row * run.pixels + p) as usize];
                     *sum = b.dot(schedule.form.dot(), *sum, x, w);
@@ -281,11 +323,11 @@ impl Lowering<'_> {
         &self,
         b: &mut KernelBuilder,
         pairs: &[Value],
-        (column, part): (u64, u64),
+        ColumnPart { column, part }: ColumnPart,
         (at, run): (&Block, &Run),
-        (first, lanes): (u64, u64),
+        Lanes { first, count }: Lanes,
     ) -> Value {
-        let (block, lanes) = (run.side_by_side * at.cut.width.lanes, run.side_by_side * lanes);
+        let (block, lanes) = (run.side_by_side * at.cut.width.lanes, run.side_by_side * count);
         let offset = |column: u64, first: u64| 2 * (column * self.schedule.work.channels + first) as i64;
         match self.schedule.products {
             Products::Pairs | Products::In16Bits => {
@@ -311,28 +353,21 @@ impl Lowering<'_> {
     }
 
     /// Returns the weights of a row and a column of the window for an operand, in some lanes of a block.
-    fn weights_of(
-        &self,
-        b: &mut KernelBuilder,
-        at: &Block,
-        (row, tap, part): (u64, u64, u64),
-        ((first, lanes), run): ((u64, u64), &Run),
-        kept: &Kept,
-    ) -> Value {
-        let fours = self.schedule.fours;
+    fn weights_of(&self, b: &mut KernelBuilder, at: &Block, place: TapPart, (lanes, run): (Lanes, &Run), kept: &Kept) -> Value {
+        let (fours, TapPart { row, tap, part }) = (self.schedule.fours, place);
         let of_row = row * fours.products();
         match self.schedule.products {
             Products::Fours => {
                 let product = of_row + fours.product(part, tap).unwrap_or(0);
                 kept.get(product as usize).copied().unwrap_or_else(|| {
-                    let one = self.stored(b, (at.weights, at.cut.width), (product, 0), (first, lanes));
+                    let one = self.stored(b, (at.weights, at.cut.width), StoredHalf { product, half: 0 }, lanes);
                     run.repeat(b, one)
                 })
             }
-            Products::In16Bits => self.weights_of_pair(b, at, (row, tap, part), (first, lanes)),
+            Products::In16Bits => self.weights_of_pair(b, at, place, lanes),
             Products::Pairs => {
                 let (zero, (product, half)) = (b.index(0), fours.half(part, tap));
-                b.load(self.weights, zero, self.place(at.cut, of_row + product, half) + 2 * first as i64, 2 * lanes as u16)
+                b.load(self.weights, zero, self.place(at.cut, of_row + product, half) + 2 * lanes.first as i64, 2 * lanes.count as u16)
             }
         }
     }
@@ -348,14 +383,14 @@ impl Lowering<'_> {
         &self,
         b: &mut KernelBuilder,
         (first, width): (Value, Width),
-        (product, half): (u64, u64),
-        (from, lanes): (u64, u64),
+        StoredHalf { product, half }: StoredHalf,
+        Lanes { first: from, count: lanes }: Lanes,
     ) -> Value {
         let (panels, form) = (&self.schedule.panels, self.schedule.form);
         let part = lanes.min(width.strip);
         let count = (part * FOUR / form.products()) as u16;
         let load = |b: &mut KernelBuilder, lane: u64| {
-            panels.load(b, (form, half), self.stored, (first, panels.place(width, product * FOUR, lane)), (count, count))
+            panels.load(b, (form, half), self.stored, (first, panels.place(width, product * FOUR, lane)), ActiveLanes::all(count))
         };
         let strips: Vec<Value> = (from..from + lanes).step_by(part as usize).map(|lane| load(b, lane)).collect();
         join(b, &strips)
@@ -372,7 +407,7 @@ impl Lowering<'_> {
             let from = b.add(from, at.weights);
             let to = b.scale_index(product, self.place(at.cut, 1, 0), 0);
             for half in 0..2 {
-                let mut value = self.stored(b, (from, width), (0, half), (0, width.lanes));
+                let mut value = self.stored(b, (from, width), StoredHalf { product: 0, half }, Lanes { first: 0, count: width.lanes });
                 if let Some(by) = schedule.panels.moved_by() {
                     let by = b.int(Type::vector(Lane::I16, 2 * width.lanes as u16), by);
                     value = b.add(value, by);

@@ -2,7 +2,7 @@
 //! is the smallest byte.
 
 use super::loops::lowering::Lowering;
-use super::tile::SegmentPlace;
+use super::tile::{InRound, Round, SegmentPlace};
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 use crate::schedule::context::Context;
@@ -22,13 +22,13 @@ impl Contraction {
 }
 
 impl Lowering<'_> {
-    /// Writes one round of the innermost loop: `groups` groups of k. The products of `fours` groups together are added in 16 bits.
+    /// Writes one round of the innermost loop. The products of `fours` groups of k together are added in 16 bits.
     pub(in crate::schedule::contraction) fn round_in_16_bits(
         &self,
         b: &mut KernelBuilder,
         part: &Part,
         at: SegmentPlace,
-        (pixels, groups): (u64, u64),
+        Round { pixels, groups }: Round,
         fours: u64,
         mut sums: Vec<Value>,
     ) -> Vec<Value> {
@@ -36,11 +36,11 @@ impl Lowering<'_> {
         for first in (0..groups).step_by(fours as usize) {
             let us = first..groups.min(first + fours);
             let pixel = |b: &mut KernelBuilder, p: u64| -> Vec<Value> {
-                let xs: Vec<Value> = us.clone().map(|u| self.pixel_operand(b, part, at, (u, 0), p)).collect();
+                let xs: Vec<Value> = us.clone().map(|u| self.pixel_operand(b, part, at, InRound::first(u), p)).collect();
                 xs.into_iter().map(|x| widened(b, x)).collect()
             };
             let weights = |b: &mut KernelBuilder, v: u64| -> Vec<Value> {
-                let ws: Vec<Value> = us.clone().map(|u| self.weights_of(b, part, at, (u, 0), v * lanes)).collect();
+                let ws: Vec<Value> = us.clone().map(|u| self.weights_of(b, part, at, InRound::first(u), v * lanes)).collect();
                 ws.into_iter().map(|w| widened(b, w)).collect()
             };
             let mut add = |b: &mut KernelBuilder, number: u64, xs: &[Value], ws: &[Value]| {

@@ -17,8 +17,8 @@ use crate::schedule::technique::Technique;
 pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
     let machine = cx.machine;
     let lanes = lanes_of(machine, form);
-    let outputs = work.outputs / work.groups;
-    let width = work.windows(2).max(1);
+    let wanted = Wanted::of(cx, work, form, in_blocks);
+    let Wanted { outputs, width, .. } = wanted;
     if let Some(pairs) = words(machine, form).filter(|_| form == Form::PixelPairs) {
         let most = if work.pixels() == 1 && cx.goal == Goal::Speed { pairs.alone } else { pairs.tile.vectors };
         return Tile { pixels: pairs.tile.pixels.min(width), vectors: most.min(outputs.max(NARROWEST).next_power_of_two()) };
@@ -29,7 +29,7 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
         // Four channels are a vector of sums, which small code scales at once, too.
         let is_of_table = cx.goal == Goal::Speed || form == Form::Sixteens;
         let of_words = words(machine, form).filter(|_| is_of_table && !form.is_of_floats());
-        return of_words.map_or(tile, |words| words.tile(tile, (width, outputs), in_blocks));
+        return of_words.map_or(tile, |words| words.tile(tile, &wanted));
     }
     if cx.goal == Goal::Size {
         return small_tile(outputs.max(NARROWEST).div_ceil(lanes), width);
@@ -45,15 +45,8 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
             let [pixels, vectors] = squares::tile(group, outputs, width);
             return Tile { pixels, vectors };
         }
-        let is_one_row = work.output_size[0] * work.planes.output == 1;
-        let depth = work.planes.window * work.window[0] * work.window[1] * (work.channels / work.groups);
-        let is_one_round = depth.div_ceil(form.group()) <= ONE_ROUND;
-        let tile = in_place_tile(machine, form, outputs, (width, in_blocks, joins_rests(cx, work, form)), is_one_round);
-        return if in_blocks || !cx.uses(Technique::TallTiles) {
-            tile
-        } else {
-            taller_tile(machine, form, tile, (width, is_one_row), (depth, outputs))
-        };
+        let tile = in_place_tile(machine, form, &wanted);
+        return if in_blocks || !cx.uses(Technique::TallTiles) { tile } else { taller_tile(machine, form, tile, &wanted) };
     }
     let needed = outputs.max(NARROWEST).div_ceil(lanes).next_power_of_two();
     let limits = limits(machine, form);
@@ -62,12 +55,43 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
     Tile { pixels: pixels.min(width), vectors }
 }
 
+/// Numbers of a contraction that its tile depends on.
+#[derive(Clone, Copy)]
+struct Wanted {
+    /// Pixels of a row.
+    width: u64,
+    /// Output channels of a group.
+    outputs: u64,
+    /// Products of a sum.
+    depth: u64,
+    /// `true` if another kernel computes more pixels with the same panels.
+    in_blocks: bool,
+    /// `true` if the image is a single row.
+    is_one_row: bool,
+    /// `true` if output channels that fill no vector are one panel.
+    joins_rests: bool,
+}
+
+impl Wanted {
+    fn of(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Self {
+        Self {
+            width: work.windows(2).max(1),
+            outputs: work.outputs / work.groups,
+            depth: work.per_output(),
+            in_blocks,
+            is_one_row: work.output_size[0] * work.planes.output == 1,
+            joins_rests: joins_rests(cx, work, form),
+        }
+    }
+}
+
 impl Words {
-    /// The tile for rows of this width, beside the one that has two of all. `in_blocks` says that panels are those of more pixels.
-    fn tile(&self, two: Tile, (width, outputs): (u64, u64), in_blocks: bool) -> Tile {
-        let most = outputs.max(NARROWEST).next_power_of_two();
+    /// The tile for a contraction, beside the one that has two of all.
+    fn tile(&self, two: Tile, wanted: &Wanted) -> Tile {
+        let most = wanted.outputs.max(NARROWEST).next_power_of_two();
+        let width = wanted.width;
         match width {
-            1 if !in_blocks => Tile { vectors: self.alone.min(most), ..two },
+            1 if !wanted.in_blocks => Tile { vectors: self.alone.min(most), ..two },
             _ => Tile { pixels: self.tile.pixels.min(width), vectors: self.tile.vectors.min(most) },
         }
     }
@@ -101,9 +125,10 @@ fn small_tile(vectors: u64, width: u64) -> Tile {
 
 /// Returns the tile of a machine whose products add in place. Registers hold sums, the weights of a step, one pixel's operand, and the product
 /// itself if the addition is a separate instruction.
-/// `is_one` states that output channels that fill no vector are one panel.
-/// `is_one_round` states that all of k is unrolled: sums outside a loop leave some registers to others.
-fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks, is_one): (u64, bool, bool), is_one_round: bool) -> Tile {
+fn in_place_tile(machine: &Machine, form: Form, wanted: &Wanted) -> Tile {
+    let &Wanted { width, outputs, in_blocks, joins_rests, .. } = wanted;
+    // Sums outside a loop leave some registers to others.
+    let is_one_round = wanted.depth.div_ceil(form.group()) <= ONE_ROUND;
     let registers = u64::from(machine.registers.count());
     // Output channels are whole vectors, and perhaps a part of one.
     let full = outputs / lanes_of(machine, form);
@@ -111,7 +136,7 @@ fn in_place_tile(machine: &Machine, form: Form, outputs: u64, (width, in_blocks,
     let limits = limits(machine, form);
     let most = if width == 1 && !in_blocks { limits.alone } else { limits.vectors };
     let vectors = [8, 4, 2].into_iter().find(|&v| v <= most && v <= full).unwrap_or(1);
-    let is_tall = vectors == 1 && registers >= 32 && (full > 0 || is_one || outputs.is_power_of_two());
+    let is_tall = vectors == 1 && registers >= 32 && (full > 0 || joins_rests || outputs.is_power_of_two());
     let enough = if is_tall && !names_elements(machine, form) { TALL } else { limits.sums };
     let most_pixels = ((registers - vectors - 1 - others) / vectors).min(enough);
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
@@ -131,8 +156,9 @@ const FEWEST_OF_TWO: u64 = 10;
 
 /// Returns a tile of bytes with fewer vectors and more pixels, if it reads fewer weights for the same products. An image that is one short row
 /// is one tile if its weights come from far away, so that they are one stream. Other tiles get half of the vectors if a panel of all vectors
-/// leaves the first-level cache, and tiles of all vectors would not be full. A sum takes `depth` products.
-fn taller_tile(machine: &Machine, form: Form, tile: Tile, (width, is_one_row): (u64, bool), (depth, outputs): (u64, u64)) -> Tile {
+/// leaves the first-level cache, and tiles of all vectors would not be full.
+fn taller_tile(machine: &Machine, form: Form, tile: Tile, wanted: &Wanted) -> Tile {
+    let &Wanted { width, outputs, depth, is_one_row, .. } = wanted;
     let most = |vectors: u64| (u64::from(machine.registers.count()) - vectors - 1) / vectors;
     if form != Form::Unsigned8 || tile.vectors != 4 {
         return tile;
@@ -181,21 +207,25 @@ fn tile_in_16_bits(machine: &Machine, form: Form, outputs: u64, width: u64, in_b
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, Tile, taller_tile, tile_of_position, words};
+    use super::{Form, Tile, Wanted, taller_tile, tile_of_position, words};
     use crate::machine::{MACHINES, machine};
 
     #[test]
     fn tiles_of_many_weights_are_taller() {
         let machine = MACHINES.iter().find(|machine| machine.level == "x86-64-v4").expect("a level");
         let tile = Tile { pixels: 6, vectors: 4 };
-        let of = |width, depth| taller_tile(machine, Form::Unsigned8, tile, (width, width < 32), (depth, 128));
+        let of_row = |form, width, depth, is_one_row| {
+            let wanted = Wanted { width, outputs: 128, depth, in_blocks: false, is_one_row, joins_rests: false };
+            taller_tile(machine, form, tile, &wanted)
+        };
+        let of = |width, depth| of_row(Form::Unsigned8, width, depth, width < 32);
         assert_eq!(of(64, 9 * 64), Tile { pixels: 13, vectors: 2 });
         assert_eq!(of(64, 9 * 32), tile, "the panel stays in the first-level cache");
         assert_eq!(of(48, 9 * 64), tile, "all tiles are full");
         assert_eq!(of(6, 9 * 64), tile, "a tile has all pixels");
         assert_eq!([of(12, 9 * 64), of(16, 9 * 64)], [(12, 2), (16, 1)].map(|(pixels, vectors)| Tile { pixels, vectors }));
-        assert_eq!(taller_tile(machine, Form::Unsigned8, tile, (16, false), (9 * 64, 128)), tile, "rows of an image");
-        assert_eq!(taller_tile(machine, Form::Float, tile, (32, true), (9 * 64, 128)), tile);
+        assert_eq!(of_row(Form::Unsigned8, 16, 9 * 64, false), tile, "rows of an image");
+        assert_eq!(of_row(Form::Float, 32, 9 * 64, true), tile);
     }
 
     #[test]
@@ -203,7 +233,8 @@ mod tests {
         let of_form = |level, form, width, outputs| {
             let machine = machine(level).expect("a level");
             let two = Tile { pixels: u64::min(width, 2), vectors: 2 };
-            let Tile { pixels, vectors } = words(machine, form).expect("a machine of words").tile(two, (width, outputs), false);
+            let wanted = Wanted { width, outputs, depth: 9, in_blocks: false, is_one_row: false, joins_rests: false };
+            let Tile { pixels, vectors } = words(machine, form).expect("a machine of words").tile(two, &wanted);
             (pixels, vectors)
         };
         let of = |level, width, outputs| of_form(level, Form::Signed16, width, outputs);

@@ -5,6 +5,7 @@ use super::squares::{EIGHT, Round};
 use super::tile::SegmentPlace;
 use crate::kernel::{DotOp, KernelBuilder, Value};
 use crate::schedule::contraction::direct::Part;
+use std::ops::Range;
 
 impl Lowering<'_> {
     /// Adds the products of a round to squares. The operands of all pixels stay in registers, and weights are loaded one by one.
@@ -20,11 +21,11 @@ impl Lowering<'_> {
         let (products, of_pair) = (round.groups * round.group / EIGHT, at.width.lanes as usize / 2);
         for first in (0..products).step_by(2) {
             let together = (products - first).min(2);
-            let operands = self.operands_of_pairs(b, at, (first * EIGHT, together), round.pixels);
+            let operands = self.operands_of_pairs(b, at, first * EIGHT..(first + together) * EIGHT, round.pixels);
             for (nth, xs) in (first..).zip(operands) {
                 let mut number = 0;
                 while number < of_pair {
-                    let weights = self.weights_of_channels(b, part, at, (nth, round.group), 2 * number as u64);
+                    let weights = self.weights_of_channels(b, part, at, (nth, round), 2 * number as u64);
                     for (w, channels) in weights.into_iter().zip(number..) {
                         for (pair, &x) in xs.iter().enumerate() {
                             let sum = &mut sums[pair * of_pair + channels];
@@ -38,14 +39,15 @@ impl Lowering<'_> {
         sums
     }
 
-    /// Loads the operands of one or two products from element `k` on, for each product the two rows of every pair of pixels. The last pixel of an
+    /// Loads the operands of one or two products of some elements of k, for each product the two rows of every pair of pixels. The last pixel of an
     /// odd number is both rows.
-    fn operands_of_pairs(&self, b: &mut KernelBuilder, at: SegmentPlace, (k, products): (u64, u64), pixels: u64) -> Vec<Vec<Value>> {
-        let bytes = (products * EIGHT) as u16;
+    fn operands_of_pairs(&self, b: &mut KernelBuilder, at: SegmentPlace, k: Range<u64>, pixels: u64) -> Vec<Vec<Value>> {
+        let bytes = (k.end - k.start) as u16;
+        let products = (k.end - k.start) / EIGHT;
         let mut operands = vec![vec![]; products as usize];
         for first in (0..pixels).step_by(2) {
-            let [x, y] =
-                [first, (first + 1).min(pixels - 1)].map(|p| b.load(self.pixels.rows, at.row, self.pixel_offset(at, p) + k as i64, bytes));
+            let [x, y] = [first, (first + 1).min(pixels - 1)]
+                .map(|p| b.load(self.pixels.rows, at.row, self.pixel_offset(at, p) + k.start as i64, bytes));
             for (list, start) in operands.iter_mut().zip((0..).step_by(EIGHT as usize)) {
                 let lanes = |from: u16| (0..EIGHT as u16).map(move |lane| from + lane);
                 let rows = lanes(start).chain(lanes(bytes + start)).collect();
@@ -61,9 +63,10 @@ impl Lowering<'_> {
         b: &mut KernelBuilder,
         part: &Part,
         at: SegmentPlace,
-        (number, group): (u64, u64),
+        (number, round): (u64, Round),
         lane: u64,
     ) -> Vec<Value> {
+        let group = round.group;
         let mut load = |k: u64, channels: u64| {
             let place = part.panels.place(at.width, k, lane);
             b.load(self.weights, at.weights, place, (channels * group) as u16)

@@ -11,13 +11,16 @@ use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, KernelBuilder, Lane, Typ
 use crate::schedule::contraction::direct::{Part, unroll};
 use crate::schedule::contraction::operands::cuts::Width;
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::operands::panels::ActiveLanes;
 use crate::schedule::contraction::rows::staging::even_and_odd;
 pub(in crate::schedule::contraction) use crate::schedule::elementwise::lanes::join;
 use crate::schedule::elementwise::neighbours::Neighbours;
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::quantity::Number;
+use crate::schedule::route::Route;
 use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
+use std::ops::Range;
 
 /// The place of a segment: its row for the first pixel, a constant offset in it, and its weights in the panel.
 #[derive(Clone, Copy)]
@@ -31,6 +34,31 @@ pub(in crate::schedule::contraction) struct SegmentPlace {
     pub width: Width,
     /// Weights of the panel beside this one.
     beside: Option<(Value, Width)>,
+}
+
+/// A round of the innermost loop.
+#[derive(Clone, Copy)]
+pub(in crate::schedule::contraction) struct Round {
+    /// Pixels of the tile.
+    pub pixels: u64,
+    /// Groups of k.
+    pub groups: u64,
+}
+
+/// A product in a round of the innermost loop.
+#[derive(Clone, Copy)]
+pub(in crate::schedule::contraction) struct InRound {
+    /// Number of its group of k.
+    pub group: u64,
+    /// Its number among the products of the group.
+    pub product: u64,
+}
+
+impl InRound {
+    /// Returns the first product of a group.
+    pub fn first(group: u64) -> Self {
+        Self { group, product: 0 }
+    }
 }
 
 impl Lowering<'_> {
@@ -210,7 +238,7 @@ impl Lowering<'_> {
         b.for_carry(start, end, chunk as i64, &sums, |b, first, wide| {
             let last = b.scale_index(first, 1, chunk as i64);
             let last = b.binary(BinaryOp::SignedMin, last, end);
-            let narrow = self.products(b, part, at, pixels, vec![zero; wide.len()], Some((first, last)));
+            let narrow = self.products(b, part, at, pixels, vec![zero; wide.len()], Some(first..last));
             add(b, wide, narrow)
         })
     }
@@ -221,12 +249,18 @@ impl Lowering<'_> {
         let whole = channels / chunk * chunk;
         let products = |b: &mut KernelBuilder, first: Value, count: u64, part: &Part, sums: &[Value]| {
             if let Some(staging) = &self.schedule.staging {
-                staging.copy(b, &self.schedule.work, (self.input, self.pixels), (first, at.row), Number::Known(count as i64));
+                staging.copy(
+                    b,
+                    &self.schedule.work,
+                    (self.input, self.pixels),
+                    Route { from: first, to: at.row },
+                    Number::Known(count as i64),
+                );
             }
             let skipped = b.scale_index(first, part.panels.in_buffer(at.width.strip), 0);
             let at = SegmentPlace { weights: b.add(at.weights, skipped), ..at };
             let run = count.next_multiple_of(form.group());
-            let range = (b.index(0), b.index(run as i64));
+            let range = b.index(0)..b.index(run as i64);
             self.products(b, part, at, 1, sums.to_vec(), Some(range))
         };
         let (start, end) = (b.index(0), b.index(whole as i64));
@@ -246,7 +280,7 @@ impl Lowering<'_> {
         at: SegmentPlace,
         pixels: u64,
         sums: Vec<Value>,
-        range: Option<(Value, Value)>,
+        range: Option<Range<Value>>,
     ) -> Vec<Value> {
         let schedule = self.schedule;
         if range.is_none() && self.shares_taps(part, at, pixels) {
@@ -256,7 +290,7 @@ impl Lowering<'_> {
         if range.is_none() && part.run() as i64 <= step {
             return self.round(b, part, at, pixels, sums);
         }
-        let (start, end) = range.unwrap_or_else(|| (b.index(0), b.index(part.run() as i64)));
+        let Range { start, end } = range.unwrap_or_else(|| b.index(0)..b.index(part.run() as i64));
         let outputs = sums.len();
         let chains = if at.beside.is_some() { 1 } else { self.chains(part, outputs) };
         let sums = chains::begin(b, sums, chains);
@@ -280,15 +314,16 @@ impl Lowering<'_> {
         let (vectors, lanes) = at.width.vectors(self.schedule.lanes);
         let groups = part.unroll.min(part.run() / schedule.form.group());
         if let Form::In16Bits { fours } = schedule.form {
-            return self.round_in_16_bits(b, part, at, (pixels, groups), fours, sums);
+            return self.round_in_16_bits(b, part, at, Round { pixels, groups }, fours, sums);
         }
         if let Form::Squares { signed, group } = schedule.form {
             let ways = squares::Round { signed, group, pixels, groups };
             return self.round_in_squares(b, part, at, ways, sums);
         }
         let chains = if at.beside.is_some() { 1 } else { sums.len() as u64 / (pixels * vectors) };
-        for u in (0..groups).flat_map(|u| (0..schedule.form.products()).map(move |product| (u, product))) {
-            let chain = u.0 % chains * pixels * vectors;
+        let of_group = |group: u64| (0..schedule.form.products()).map(move |product| InRound { group, product });
+        for u in (0..groups).flat_map(of_group) {
+            let chain = u.group % chains * pixels * vectors;
             let mut add = |b: &mut KernelBuilder, number: u64, x: Value, w: Value| {
                 let sum = &mut sums[(chain + number) as usize];
                 *sum = self.product(b, x, w, *sum);
@@ -365,7 +400,7 @@ impl Lowering<'_> {
         let (work, group) = (&self.schedule.work, self.schedule.form.group());
         let (stride, taps, pixels) = (work.strides[1], part.panels.extents.segment_taps, sums.len() as u64);
         let in_tap = part.panels.extents.per_tap / group;
-        let weights: Vec<Value> = (0..taps).map(|tap| self.weights_of(b, part, at, (tap * in_tap + u, 0), 0)).collect();
+        let weights: Vec<Value> = (0..taps).map(|tap| self.weights_of(b, part, at, InRound::first(tap * in_tap + u), 0)).collect();
         for input in 0..(pixels - 1) * stride + taps {
             let x = self.group_at(b, at, at.tap + (input * work.channels + u * group) as i64, group);
             for (tap, &w) in (0..=input).zip(&weights) {
@@ -379,20 +414,21 @@ impl Lowering<'_> {
         sums
     }
 
-    /// Returns a product's operand: a group of k of one pixel, in all lanes.
+    /// Returns a product's operand: a group of k of pixel `p`, in all lanes.
     pub(in crate::schedule::contraction) fn pixel_operand(
         &self,
         b: &mut KernelBuilder,
         part: &Part,
         at: SegmentPlace,
-        (u, product): (u64, u64),
+        group: InRound,
         p: u64,
     ) -> Value {
         let schedule = self.schedule;
         let whole = schedule.form.group();
+        let InRound { group: number, product } = group;
         let mut group = whole / schedule.form.products();
-        let offset = self.pixel_offset(at, p) + (u * whole + product * group) as i64;
-        if matches!(schedule.form, Form::Floats(_)) && (u + 1) * whole > part.panels.extents.segment() {
+        let offset = self.pixel_offset(at, p) + (number * whole + product * group) as i64;
+        if matches!(schedule.form, Form::Floats(_)) && (number + 1) * whole > part.panels.extents.segment() {
             // The last element is loaded alone: the memory after it may hold NaN.
             group = 1;
         }
@@ -420,21 +456,22 @@ impl Lowering<'_> {
         }
     }
 
-    /// Loads a vector of weights. The arguments are its group of k in the round, the number of the product, and its first lane in the panel.
+    /// Loads a vector of weights for a product, from a lane of the panel on.
     pub(in crate::schedule::contraction) fn weights_of(
         &self,
         b: &mut KernelBuilder,
         part: &Part,
         at: SegmentPlace,
-        (u, product): (u64, u64),
+        at_group: InRound,
         lane: u64,
     ) -> Value {
         let form = self.schedule.form;
         let group = form.group();
         let (_, lanes) = at.width.vectors(self.schedule.lanes);
-        let offset = part.panels.place(at.width, u * group, lane);
+        let offset = part.panels.place(at.width, at_group.group * group, lane);
         let [lanes, active] = [lanes, at.width.active(lanes)].map(|lanes| (lanes * group / form.products()) as u16);
-        let weights = part.panels.load(b, (form, product), self.weights, (at.weights, offset), (lanes, active));
+        let lanes = ActiveLanes { lanes, active };
+        let weights = part.panels.load(b, (form, at_group.product), self.weights, (at.weights, offset), lanes);
         if matches!(form, Form::Apart { .. }) { even_and_odd(b, weights) } else { weights }
     }
 

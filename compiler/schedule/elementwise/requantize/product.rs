@@ -50,7 +50,7 @@ pub fn product_channel(stairs: &Stairs, signed: bool) -> Option<Channel> {
         return None;
     }
     // Sums with their offset stay below 2³¹, so that signed comparisons order them.
-    let (first, last) = (-scale.sums.0, (1 << 31) - 1 - scale.sums.1);
+    let (first, last) = (-scale.sums.low, (1 << 31) - 1 - scale.sums.high);
     let modulus = 1i64 << (32 + shift);
     let step = 1 << 10u32.saturating_sub(shift);
     (0..NEIGHBOURS).find_map(|number| {

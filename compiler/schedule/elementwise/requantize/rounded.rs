@@ -7,6 +7,7 @@
 use super::float::neighbour;
 use super::numbers::{MOST_EXACT, ONES, ROOM};
 use super::stairs::{Channel, Stairs};
+use crate::ir::Interval;
 
 /// Number of neighbours of a scale that are tried.
 const NEIGHBOURS: i64 = 32;
@@ -59,7 +60,7 @@ fn window(stairs: &Stairs, multiplier: i64, places: u32) -> (i64, i64) {
     for beyond in &stairs.beyond {
         let missing = missing(beyond.result, beyond.sum);
         // The last sum must stay below the upper bound, and the first sum must reach the lower one.
-        if beyond.sum > stairs.scale.sums.1 { least = least.min(missing) } else { most = most.max(missing) }
+        if beyond.sum > stairs.scale.sums.high { least = least.min(missing) } else { most = most.max(missing) }
     }
     (most.saturating_add(1), least.saturating_add(multiplier - 1))
 }
@@ -105,13 +106,13 @@ struct Line {
 
 impl Line {
     /// Tests whether sums are exact, and results have 16 bits with room for later additions.
-    fn fits(&self, sums: (i64, i64)) -> bool {
+    fn fits(&self, sums: Interval) -> bool {
         let result = |sum: i64| i128::from(sum + self.offset) * i128::from(self.multiplier) / (1 << self.places) + i128::from(self.added);
         let most = i128::from((1 << 15) - ROOM);
         let exact = |sum: i64| (sum + self.offset).abs() <= MOST_EXACT;
         self.offset <= MOST_EXACT
             && self.added.abs() <= 1 << 21
-            && [sums.0, sums.1].into_iter().all(|sum| exact(sum) && (-most..most).contains(&result(sum)))
+            && [sums.low, sums.high].into_iter().all(|sum| exact(sum) && (-most..most).contains(&result(sum)))
     }
 
     fn channel(&self) -> Channel {

@@ -142,7 +142,7 @@ impl Requantizer {
                 b.binary(BinaryOp::ShiftNearest, product, operands[2])
             }
             Self::Float { signed, precision } => {
-                scaled(b, sum, &operands[1..], (signed, precision), |b| b.convert(ConvertOp::SignedToFloat, sum, Lane::F32))
+                scaled(b, sum, &operands[1..], signed, precision, |b| b.convert(ConvertOp::SignedToFloat, sum, Lane::F32))
             }
             Self::ProductOfTwo(of) => {
                 let product = product(b, operands, of.precision().rounding());
@@ -150,7 +150,7 @@ impl Requantizer {
                     OfProduct::Rounded => rounded(b, &operands[4..], |_| product),
                     OfProduct::Float { signed, precision } => {
                         let bits = b.convert(ConvertOp::Bitcast, product, Lane::I32);
-                        scaled(b, bits, &operands[4..], (signed, precision), |_| product)
+                        scaled(b, bits, &operands[4..], signed, precision, |_| product)
                     }
                 }
             }
@@ -217,7 +217,8 @@ fn scaled(
     b: &mut KernelBuilder,
     bits: Value,
     numbers: &[Value],
-    (signed, precision): (bool, Precision),
+    signed: bool,
+    precision: Precision,
     sum: impl FnOnce(&mut KernelBuilder) -> Value,
 ) -> Value {
     let mut c = numbers[numbers.len() - 1];

@@ -10,6 +10,7 @@
 use super::numbers::ROOM_ADDED;
 use super::rounded::{first_multiple_within, rounded_shift};
 use super::stairs::{Channel, Stairs, Threshold, Unshifted};
+use crate::ir::Interval;
 
 /// Numbers that all channels of a layer share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +108,7 @@ impl Form {
             not_before(threshold);
         }
         for &beyond in &stairs.beyond {
-            if beyond.sum > stairs.scale.sums.1 { not_before(beyond) } else { reached(beyond) }
+            if beyond.sum > stairs.scale.sums.high { not_before(beyond) } else { reached(beyond) }
         }
         Window { low: least.0, high: most.0, widens: least.1 > most.1 }
     }
@@ -142,7 +143,7 @@ impl Line {
 
     /// Tests whether all thresholds are met and all intermediate numbers fit 32 bits.
     fn holds(&self, stairs: &Stairs) -> bool {
-        let (first, last) = stairs.scale.sums;
+        let Interval { low: first, high: last } = stairs.scale.sums;
         let is_word = |number: i64| i32::try_from(number).is_ok();
         let fits = |sum: i64| is_word(sum + self.offset) && is_word(self.product(sum)) && self.sum(sum).abs() < MOST_SHIFTED;
         if !is_word(self.offset) || !is_word(self.c) {

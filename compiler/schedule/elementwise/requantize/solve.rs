@@ -7,7 +7,7 @@ use super::rounded::rounded_channel;
 use super::sequence::{Precision, Requantizer};
 use super::signed::Form;
 use super::stairs::{Channel, Problem, Rule, Scale, Stairs};
-use crate::ir::RequantizeRule;
+use crate::ir::{Interval, RequantizeRule};
 use crate::parallel::Memo;
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl Solved {
 
 /// Finds the cheapest sequence that gives the rule's results in every channel.
 fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
-    let (low, high) = problem.results;
+    let Interval { low, high } = problem.results;
     let fits = |scale: &Scale| (scale.multiplier == 0 || (1 << 29..1 << 31).contains(&scale.multiplier)) && scale.shift <= MOST_SHIFT;
     let steps = steps(problem, scales);
     if high <= low || high - low > MOST_RESULTS || low.abs().max(high.abs()) > MOST_RESULTS || !scales.iter().all(fits) {
@@ -54,7 +54,7 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
         return Form::of(&stairs, problem.unshifted).into_iter().find_map(|form| of_integers(form, &stairs));
     }
     let float = |precision| Requantizer::Float { signed: low < 0, precision };
-    let is_exact = |stairs: &Stairs| stairs.constant().is_some() || stairs.scale.sums.0.abs().max(stairs.scale.sums.1) <= MOST_EXACT;
+    let is_exact = |stairs: &Stairs| stairs.constant().is_some() || stairs.scale.sums.low.abs().max(stairs.scale.sums.high) <= MOST_EXACT;
     let toward_zero = problem.toward_zero && stairs.iter().all(is_exact);
     let toward_zero = [Precision::TowardZero, Precision::TowardZeroTwice].map(float).into_iter().filter(|_| toward_zero);
     let products = [false, true].map(|signed| Requantizer::HighProduct { signed });
@@ -83,7 +83,7 @@ fn solve(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
 
 /// Returns the rule's own steps, if the machine has them. Ties of negative results are moved by one, which a channel without a division must not be.
 fn steps(problem: &Problem, scales: &[Scale]) -> Option<Solution> {
-    let signed = problem.results.0 < 0;
+    let signed = problem.results.low < 0;
     let fits = |scale: &Scale| (0..1 << 31).contains(&scale.multiplier) && (u32::from(signed)..=MOST_SHIFT).contains(&scale.shift);
     if !problem.steps || problem.rule != Rule::FixedPoint(RequantizeRule::TfliteDouble) || !scales.iter().all(fits) {
         return None;
@@ -197,20 +197,27 @@ mod tests {
             };
             let bound = 1 << (8 + shift + case % 4);
             let mut scales: Vec<Scale> = (0..channels)
-                .map(|_| Scale { multiplier: multiplier(), shift, sums: (-bound, bound), floats: Floats::default() })
+                .map(|_| Scale { multiplier: multiplier(), shift, sums: Interval::new(-bound, bound), floats: Floats::default() })
                 .collect();
             if case % 5 == 0 {
                 // This channel is dead or nearly so: it has a tiny scale, and perhaps a huge bias.
                 scales[0].shift += 1 + case / 5 % 17;
                 let bias = [0, 1 << 30, -(1 << 30), 3 << 20][(case / 5 % 4) as usize];
-                scales[0].sums = (bias - bound, bias + bound);
+                scales[0].sums = Interval::new(bias - bound, bias + bound);
             }
             // Products of integers fit double rounding only for results of one sign.
             let one_sign = integers && rule == RequantizeRule::TfliteDouble;
             let low = if one_sign { 0 } else { -(numbers.below(256) as i64) };
             let (toward_zero, narrows, steps, unshifted) = (case % 2 == 0, case % 8 < 2, case % 16 == 5, unshifted(case as usize));
-            let problem =
-                Problem { rule: Rule::FixedPoint(rule), results: (low, low + 255), toward_zero, narrows, integers, unshifted, steps };
+            let problem = Problem {
+                rule: Rule::FixedPoint(rule),
+                results: Interval::new(low, low + 255),
+                toward_zero,
+                narrows,
+                integers,
+                unshifted,
+                steps,
+            };
             let Some(solution) = solve(&problem, &scales) else { continue };
             used[match solution.requantizer {
                 Requantizer::Float { precision: Precision::Nearest, .. } => 0,
@@ -226,7 +233,7 @@ mod tests {
                 }
             }] += 1;
             for (channel, scale) in scales.iter().enumerate() {
-                let (first, last) = scale.sums;
+                let Interval { low: first, high: last } = scale.sums;
                 let random = (0..2000).map(|_| first + numbers.below(2 * bound as u64) as i64).collect::<Vec<_>>();
                 let unit = 1i64 << scale.shift;
                 let ties = (-300..300).flat_map(|i| (-3..4).map(move |d| i * unit + unit / 2 + d));
@@ -234,7 +241,7 @@ mod tests {
                 let sums = random.into_iter().chain(ties).chain(sides).chain([first, last, 0, 1, -1]);
                 for sum in sums.filter(|sum| (first..=last).contains(sum)) {
                     let wanted = i64::from(requantize(rule, sum as i32, scale.multiplier as i32, -(scale.shift as i32)));
-                    let clamp = |n: i64| n.clamp(problem.results.0, problem.results.1);
+                    let clamp = |n: i64| n.clamp(problem.results.low, problem.results.high);
                     let found = computed(&solution, channel, sum);
                     assert_eq!(clamp(found), clamp(wanted), "{problem:?} {scale:?} {:?} of {sum}", solution.requantizer);
                 }
@@ -253,15 +260,15 @@ mod tests {
         let random = (0..60).map(|_| (1.0 + numbers.below(1 << 30) as f64 / 1e9) / f64::from(1 << (2 + numbers.below(8))));
         let mut solved = [0; 2];
         for (case, factor) in special.into_iter().chain(random.collect::<Vec<_>>()).enumerate() {
-            let scale = Scale::of_double(factor, (-150_000, 150_000)).unwrap();
+            let scale = Scale::of_double(factor, Interval::new(-150_000, 150_000)).unwrap();
             let low = [0, -128, -255][case % 3];
-            let (results, toward_zero, narrows) = ((low, low + 255), case % 2 == 0, case % 4 > 1);
+            let (results, toward_zero, narrows) = (Interval::new(low, low + 255), case % 2 == 0, case % 4 > 1);
             for integers in [false, true] {
                 let problem =
                     Problem { rule: Rule::Binary64, results, toward_zero, narrows, integers, unshifted: unshifted(case), steps: true };
                 let Some(solution) = solve(&problem, &[scale]) else { continue };
                 solved[usize::from(integers)] += 1;
-                for sum in scale.sums.0..=scale.sums.1 {
+                for sum in scale.sums.low..=scale.sums.high {
                     let wanted = ((sum as f64 * factor).round() as i64).clamp(low, low + 255);
                     assert_eq!(computed(&solution, 0, sum).clamp(low, low + 255), wanted, "{factor} of {sum}, {solution:?}");
                 }
@@ -283,11 +290,11 @@ mod tests {
             let outer = if with_bias == 1 { 23.274_658 } else { 1.0 };
             let added = if with_bias == 1 { numbers.below(1000) as f32 / 300.0 - 1.5 } else { 0.0 };
             let floats = [factor / outer, added, outer];
-            let scale = Scale::of_floats(floats, (-50_000, 50_000)).unwrap();
+            let scale = Scale::of_floats(floats, Interval::new(-50_000, 50_000)).unwrap();
             let low = [0, -128, -255][case % 3];
             let problem = Problem {
                 rule: Rule::Binary32,
-                results: (low, low + 255),
+                results: Interval::new(low, low + 255),
                 toward_zero: true,
                 narrows: true,
                 integers: false,
@@ -300,7 +307,7 @@ mod tests {
             assert!(rounded.as_ref().is_none_or(|solution| solution.requantizer == Requantizer::Rounded));
             solved[with_bias] += usize::from(rounded.is_some());
             for solution in rounded.iter().chain(&products) {
-                for sum in scale.sums.0..=scale.sums.1 {
+                for sum in scale.sums.low..=scale.sums.high {
                     let wanted = (((sum as f32 * floats[0] + added) * outer).round_ties_even() as i64).clamp(low, low + 255);
                     assert_eq!(computed(solution, 0, sum).clamp(low, low + 255), wanted, "{floats:?} of {sum}, {solution:?}");
                 }
@@ -312,22 +319,29 @@ mod tests {
 
     #[test]
     fn what_cannot_be_proven_has_no_solution() {
-        let scale = Scale { multiplier: 1 << 30, shift: 4, sums: (-1000, 1000), floats: Floats::default() };
+        let scale = Scale { multiplier: 1 << 30, shift: 4, sums: Interval::new(-1000, 1000), floats: Floats::default() };
         let rule = Rule::FixedPoint(RequantizeRule::TfliteDouble);
-        let problem =
-            Problem { rule, results: (-128, 127), toward_zero: true, narrows: true, integers: false, unshifted: None, steps: false };
+        let problem = Problem {
+            rule,
+            results: Interval::new(-128, 127),
+            toward_zero: true,
+            narrows: true,
+            integers: false,
+            unshifted: None,
+            steps: false,
+        };
         assert!(solve(&problem, &[scale]).is_some());
         let products = Problem { integers: true, ..problem };
         assert!(solve(&products, &[Scale { multiplier: 1_326_970_308, ..scale }]).is_none(), "two signs, rounded twice");
-        assert!(solve(&Problem { results: (0, 127), ..products }, &[scale]).is_some());
+        assert!(solve(&Problem { results: Interval::new(0, 127), ..products }, &[scale]).is_some());
         let steps = |shift, low| {
-            let problem = Problem { results: (low, 40_000), steps: true, ..problem };
+            let problem = Problem { results: Interval::new(low, 40_000), steps: true, ..problem };
             solve(&problem, &[Scale { shift, ..scale }]).map(|solution| solution.requantizer)
         };
         assert_eq!([steps(4, -40_000), steps(0, -40_000)], [Some(Requantizer::Steps { signed: true }), None], "no tie without a division");
         assert_eq!(steps(0, 0), Some(Requantizer::Steps { signed: false }));
-        assert!(solve(&Problem { results: (-40_000, 40_000), ..problem }, &[scale]).is_none());
-        assert!(solve(&problem, &[Scale { sums: (i32::MIN.into(), 1000), ..scale }]).is_none());
+        assert!(solve(&Problem { results: Interval::new(-40_000, 40_000), ..problem }, &[scale]).is_none());
+        assert!(solve(&problem, &[Scale { sums: Interval::new(i32::MIN.into(), 1000), ..scale }]).is_none());
         assert!(solve(&problem, &[Scale { multiplier: -1, ..scale }]).is_none());
     }
 }

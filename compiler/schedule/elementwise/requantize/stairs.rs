@@ -1,8 +1,8 @@
 //! Thresholds of a channel: the least sum that gives each result of the rule.
 
 use super::numbers::ROOM;
-use crate::ir::RequantizeRule;
 use crate::ir::scalar::integer::requantize;
+use crate::ir::{Interval, RequantizeRule};
 
 /// Bound of sums' magnitudes. Numbers of the search below it fit 64 bits.
 const MOST_SUM: i64 = 1 << 30;
@@ -18,7 +18,7 @@ pub struct Scale {
     /// Number of divisions by two.
     pub shift: u32,
     /// Interval of the sums.
-    pub sums: (i64, i64),
+    pub sums: Interval,
     /// Factors of the rules of binary32 and binary64.
     pub floats: Floats,
 }
@@ -91,7 +91,7 @@ pub struct Problem {
     /// Rounding of the reference.
     pub rule: Rule,
     /// Interval of the results that the clamp after the rule distinguishes. Results outside count as its ends.
-    pub results: (i64, i64),
+    pub results: Interval,
     /// `true` if the kernel may round towards zero.
     pub toward_zero: bool,
     /// `true` if results are narrowed to bytes at once, with saturation.
@@ -146,19 +146,19 @@ pub struct Channel {
 
 impl Scale {
     /// Makes the scale of sums that are multiplied by a factor of binary64. `None` unless the factor is positive and below one.
-    pub fn of_double(factor: f64, sums: (i64, i64)) -> Option<Self> {
+    pub fn of_double(factor: f64, sums: Interval) -> Option<Self> {
         Some(Self { floats: Floats::of_double(factor), ..Self::below(factor, sums)? })
     }
 
     /// Returns the greatest scale that is not above a positive factor below one.
-    fn below(factor: f64, sums: (i64, i64)) -> Option<Self> {
+    fn below(factor: f64, sums: Interval) -> Option<Self> {
         let (fraction, exponent) = libm::frexp(factor);
         let shift = u32::try_from(-exponent).ok()?;
         (fraction > 0.0).then(|| Self { multiplier: libm::ldexp(fraction, 31) as i64, shift, sums, floats: Floats::default() })
     }
 
     /// Makes the scale of `(sum · factor + added) · outer` in binary32. `None` unless both factors are positive and their product is below one.
-    pub fn of_floats([factor, added, outer]: [f32; 3], sums: (i64, i64)) -> Option<Self> {
+    pub fn of_floats([factor, added, outer]: [f32; 3], sums: Interval) -> Option<Self> {
         let product = f64::from(factor) * f64::from(outer);
         let floats = Floats { factor: factor.to_bits(), added: added.to_bits(), outer: outer.to_bits() };
         let scale = Self::below(product, sums).filter(|_| factor > 0.0 && added.is_finite())?;
@@ -168,7 +168,7 @@ impl Scale {
     /// Tests whether scaled sums fit 16 bits, with room for later additions.
     pub fn fits_low_half(&self) -> bool {
         let most = ((1 << 15) - ROOM) as f64;
-        [self.sums.0, self.sums.1].into_iter().all(|sum| (sum as f64 * self.factor()).abs() < most)
+        [self.sums.low, self.sums.high].into_iter().all(|sum| (sum as f64 * self.factor()).abs() < most)
     }
 
     /// Returns the factor of sums.
@@ -180,27 +180,27 @@ impl Scale {
 impl Stairs {
     /// Computes the thresholds of a channel. `None` if numbers are too large.
     pub fn new(problem: &Problem, mut scale: Scale) -> Option<Self> {
-        let (low, high) = problem.results;
+        let Interval { low, high } = problem.results;
         let scaled = |sum: i64| {
             let scaled = problem.rule.scaled(i32::try_from(sum).ok()?, scale);
             Some(scaled).filter(|scaled| scaled.abs() <= MOST_SUM)
         };
         let result = |sum: i64| Some(scaled(sum)?.clamp(low, high));
-        let least = result(scale.sums.0)?;
-        if least == result(scale.sums.1)? {
+        let least = result(scale.sums.low)?;
+        if least == result(scale.sums.high)? {
             return Some(Self { scale, first: least + 1, sums: vec![], magnitudes: vec![], beyond: vec![] });
         }
-        let sums = (scale.sums.0.min(0), scale.sums.1.max(0));
-        let (least, most) = (result(sums.0)?, result(sums.1)?);
-        if sums.0 <= -MOST_SUM || sums.1 >= MOST_SUM {
+        let sums = Interval::new(scale.sums.low.min(0), scale.sums.high.max(0));
+        let (least, most) = (result(sums.low)?, result(sums.high)?);
+        if sums.low <= -MOST_SUM || sums.high >= MOST_SUM {
             return None;
         }
         scale.sums = sums;
-        let below = (least > low).then_some(Threshold { result: least, sum: sums.0 });
-        let above = (most < high).then_some(Threshold { result: most + 1, sum: sums.1 + 1 });
+        let below = (least > low).then_some(Threshold { result: least, sum: sums.low });
+        let above = (most < high).then_some(Threshold { result: most + 1, sum: sums.high + 1 });
         let beyond = below.into_iter().chain(above).collect();
         let sums = match problem.rule {
-            Rule::FixedPoint(rule) => threshold_sums(rule, (least, most), scale),
+            Rule::FixedPoint(rule) => threshold_sums(rule, Interval::new(least, most), scale),
             Rule::Binary64 => (least + 1..=most).map(|result| first_sum(problem.rule, result, scale)).collect(),
             Rule::Binary32 => (least + 1..=most).map(|result| first_sum_of_floats(result, scale)).collect(),
         };
@@ -227,7 +227,7 @@ impl Stairs {
 
     /// Returns about the greatest magnitude of scaled sums, rounded up.
     pub fn most_result(&self) -> i64 {
-        let (first, last) = self.scale.sums;
+        let Interval { low: first, high: last } = self.scale.sums;
         (first.abs().max(last.abs()) as f64 * self.scale.factor()) as i64 + 2
     }
 
@@ -244,7 +244,7 @@ impl Stairs {
 
 /// Finds the first sum that reaches a result by bisection. The last sum must reach it and the first must not. Results never fall as sums grow.
 fn first_sum(rule: Rule, result: i64, scale: Scale) -> i64 {
-    let (mut below, mut reaches) = scale.sums;
+    let Interval { low: mut below, high: mut reaches } = scale.sums;
     while below + 1 < reaches {
         let middle = (below + reaches).div_euclid(2);
         if rule.scaled(middle as i32, scale) < result { below = middle } else { reaches = middle }
@@ -256,13 +256,13 @@ fn first_sum(rule: Rule, result: i64, scale: Scale) -> i64 {
 fn first_sum_of_floats(result: i64, scale: Scale) -> i64 {
     let near = libm::ceil(scale.floats.sum_of(result as f64 - 0.5)) as i64;
     let reaches = |sum: i64| i32::try_from(sum).is_ok_and(|sum| Rule::Binary32.scaled(sum, scale) >= result);
-    let is_first = (scale.sums.0 + 1..=scale.sums.1).contains(&near) && reaches(near) && !reaches(near - 1);
+    let is_first = (scale.sums.low + 1..=scale.sums.high).contains(&near) && reaches(near) && !reaches(near - 1);
     if is_first { near } else { first_sum(Rule::Binary32, result, scale) }
 }
 
 /// Computes the thresholds of a fixed-point rule. Sum · multiplier, rounded to 2³¹, must reach half of the divisor below the result. If the second
 /// rounding takes ties away from zero, results that are not positive need one more.
-fn threshold_sums(rule: RequantizeRule, (low, high): (i64, i64), Scale { multiplier, shift, .. }: Scale) -> Vec<i64> {
+fn threshold_sums(rule: RequantizeRule, Interval { low, high }: Interval, Scale { multiplier, shift, .. }: Scale) -> Vec<i64> {
     let is_double = rule == RequantizeRule::TfliteDouble;
     let (one, half) = (1 << (31 + shift), 1 << (30 + shift));
     let half = if is_double && shift > 0 { half + (1 << 30) } else { half };

@@ -25,7 +25,9 @@ impl Rewriter<'_> {
         let solution = scales.and_then(|scales| self.solved.solve(self.problem(Rule::Binary64, node, scaled.sum.0), scales));
         match solution {
             // A sequence ignores the rule.
-            Some(solution) => Some(self.fitted(RequantizeRule::TfliteSingle, node, scaled.sum, Solution::clone(&*solution))),
+            Some(solution) => {
+                Some(self.fitted(RequantizeRule::TfliteSingle, node, scaled.sum.0, scaled.sum.1, Solution::clone(&*solution)))
+            }
             None if self.of_integers() => self.exactly(&scaled),
             None => None,
         }

@@ -1,7 +1,7 @@
 //! Sums that are scaled in binary32 and clamped: their requantization, and the clamps after it, merged into one.
 
 use super::{Clamp, Rewriter};
-use crate::ir::{ElementType, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
+use crate::ir::{ElementType, Interval, NanRule, Node, RequantizeRule, Scalar, ScalarOp};
 use crate::schedule::elementwise::ranges::{Range, type_range, within};
 use crate::schedule::elementwise::requantize::{ROOM, Requantizer, Rule, Scale, Solution};
 use crate::schedule::elementwise::scaled_floats::ScaledFloats;
@@ -15,11 +15,11 @@ impl Rewriter<'_> {
         let scales = self.scales(&found)?;
         let mut problem = self.problem(Rule::Binary32, node, found.sum);
         let is_exact = found.is_product() && problem.narrows && scales.iter().all(Scale::fits_low_half);
-        problem.results = (problem.results.0.max(found.results.0), problem.results.1.min(found.results.1));
+        problem.results = Interval::new(problem.results.low.max(found.results.low), problem.results.high.min(found.results.high));
         let (sum, added) = (moved[found.sum.index()], self.added(node));
         let root = match self.solved.solve(problem, scales) {
             // A sequence ignores the rule.
-            Some(solution) => self.fitted(RequantizeRule::TfliteSingle, node, (found.sum, sum), Solution::clone(&*solution)),
+            Some(solution) => self.fitted(RequantizeRule::TfliteSingle, node, found.sum, sum, Solution::clone(&*solution)),
             None if is_exact => {
                 let operands = vec![sum, moved[found.factors.index()]];
                 let new = self.builder.raw(ScalarOp::Requantize(RequantizeRule::TfliteSingle), operands, ElementType::I32);
@@ -30,7 +30,7 @@ impl Rewriter<'_> {
         };
         let merged = added.filter(|(reader, _)| self.merged.contains(reader));
         let number = merged.map_or(0, |(_, number)| number);
-        let clamp = Clamp { node: root, low: found.results.0 + number, high: found.results.1 + number };
+        let clamp = Clamp { node: root, low: found.results.low + number, high: found.results.high + number };
         self.clamps.insert(node, clamp);
         if let Some((reader, _)) = merged {
             self.clamps.insert(reader, clamp);

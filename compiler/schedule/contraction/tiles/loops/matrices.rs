@@ -7,7 +7,7 @@ use crate::schedule::contraction::direct::{Part, Ranges};
 use crate::schedule::contraction::operands::cuts::Cut;
 use crate::schedule::contraction::operands::filling::Filled;
 use crate::schedule::contraction::operands::form::Form;
-use crate::schedule::contraction::rows::staged_rows;
+use crate::schedule::contraction::rows::staged_rows::{self, ImagePlace};
 use crate::schedule::loops;
 
 impl Lowering<'_> {
@@ -36,7 +36,7 @@ impl Lowering<'_> {
             let first = numbers.image_elements.scale(b, image);
             let first = b.add(first, bases.left);
             let number = self.image_number(b, bases, image);
-            staged_rows::stage_image(b, self.image(), staging, (self.input, self.pixels), (first, number));
+            staged_rows::stage_image(b, self.image(), staging, (self.input, self.pixels), ImagePlace { first, number });
         });
         Ok(())
     }
@@ -118,8 +118,8 @@ impl Lowering<'_> {
             self.matrix_loop(b, depth + 1, bases, body)
         };
         match self.range {
-            Some((Ranges::Matrices { dimension, .. }, first, end)) if dimension == depth => loops::for_values(b, (first, end), 1, of_one),
-            _ => loops::for_range(b, (0, matrices.count as i64), 1, of_one),
+            Some((Ranges::Matrices { dimension, .. }, first, end)) if dimension == depth => loops::for_values(b, first..end, 1, of_one),
+            _ => loops::for_range(b, 0..matrices.count as i64, 1, of_one),
         }
     }
 

@@ -17,9 +17,9 @@ impl Lowering<'_> {
         b.rounds(self.schedule.has_panels_apart(), |b| {
             if let Some((Ranges::Panels(_), first, end)) = self.range {
                 let group = b.index(0);
-                return self.cuts.for_range(b, (first, end), |b, cut| body(b, PanelPlace { group, cut }));
+                return self.cuts.for_range(b, first..end, |b, cut| body(b, PanelPlace { group, cut }));
             }
-            loops::for_range(b, (0, self.schedule.work.groups as i64), 1, |b, group| {
+            loops::for_range(b, 0..self.schedule.work.groups as i64, 1, |b, group| {
                 self.cuts.for_each(b, |b, cut| body(b, PanelPlace { group, cut }))
             })
         })

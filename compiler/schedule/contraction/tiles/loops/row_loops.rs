@@ -5,7 +5,7 @@ use super::places::{Bases, Built, OutputRow, Segments, WindowRow};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::contraction::direct::{Part, Ranges};
 use crate::schedule::contraction::geometry::places::RowPlace;
-use crate::schedule::contraction::rows::staged_rows;
+use crate::schedule::contraction::rows::staged_rows::{self, RowPhases};
 use crate::schedule::loops::if_then;
 use crate::schedule::quantity::Number;
 
@@ -47,8 +47,8 @@ impl Lowering<'_> {
                 let ring = self.first_ring(b, bases, image);
                 let place = RowPlace { image: first, plane, y: zero, staged, ring };
                 let buffers = (self.input, self.pixels);
-                let image = (self.image(), self.schedule.cx.shares_scratch());
-                staged_rows::for_rows(b, image, self.schedule.staging.as_ref(), buffers, (place, start, end), |b, place| {
+                let (image, staging, shares_scratch) = (self.image(), self.schedule.staging.as_ref(), self.schedule.cx.shares_scratch());
+                staged_rows::for_rows(b, image, shares_scratch, staging, buffers, (place, start..end), |b, place| {
                     outcome = body(b, &WindowRow { place: *place, pixel, product: bases.number });
                 });
                 outcome
@@ -106,7 +106,7 @@ impl Lowering<'_> {
             }
         }
         let row = |b: &mut KernelBuilder| {
-            let starts = staged_rows::window_rows(b, self.image(), self.schedule.staging.as_ref(), &at.place, (planes, rows));
+            let starts = staged_rows::window_rows(b, self.image(), self.schedule.staging.as_ref(), &at.place, RowPhases { planes, rows });
             let segments = self.segments(b, part, starts);
             let plane = b.scale_index(at.place.plane, work.phases[0].step as i64, planes.first as i64);
             let row = self.numbers.output[1].scale(b, plane);
