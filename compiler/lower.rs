@@ -10,6 +10,7 @@ mod memory;
 mod method;
 mod options;
 mod pool;
+pub mod possible;
 mod search;
 mod stages;
 #[cfg(test)]
@@ -84,11 +85,13 @@ pub fn lower_levels(module: Verified<'_>, options: Options, others: &[&'static C
     });
     let program = programs.next().ok_or_else(|| bug("there is no machine to lower for"))?;
     let others = others.iter().copied().zip(programs).collect();
-    let mut lowered = Lowered { machine: options.machine, program, others, plans: vec![], live: vec![], peaks: vec![], not_on_device };
-    for LoweredMethod { plan, live, peak, .. } in methods {
+    let mut lowered =
+        Lowered { machine: options.machine, program, others, plans: vec![], live: vec![], peaks: vec![], possible: vec![], not_on_device };
+    for LoweredMethod { plan, live, peak, possible, .. } in methods {
         lowered.plans.push(plan);
         lowered.live.push(live);
         lowered.peaks.push(peak);
+        lowered.possible.push(possible);
     }
     Ok(lowered)
 }

@@ -4,6 +4,7 @@ mod contents;
 mod gpu;
 mod labels;
 mod listing;
+mod schedules;
 
 use super::compared;
 use super::console::print;
@@ -23,7 +24,7 @@ use crate::frontend::{self, Format};
 use crate::interface::MethodMemory;
 use crate::lower::{Lowered, Peak};
 use crate::program::{Method, Port, calls};
-use crate::{Compiled, compile};
+use crate::{Compiled, Settings, compile};
 use clap::Args;
 use contents::Detail;
 use listing::Listing;
@@ -42,6 +43,9 @@ pub struct Arguments {
     /// Show the lines of Python source for each instruction
     #[arg(long)]
     frames: bool,
+    /// Show the schedules that were possible, with estimates
+    #[arg(long)]
+    schedules: bool,
     /// Write a page: memory over time, kernels, weights
     #[arg(long, value_name = "OUT.html", conflicts_with = "json")]
     html: Option<String>,
@@ -87,6 +91,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         return within_limits(arguments, records.iter().map(|record| (record, &[][..])));
     }
     let settings = arguments.object.settings(&arguments.common, arguments.target.as_deref(), file, file)?;
+    let settings = Settings { lists_schedules: arguments.schedules, ..settings };
     let customs = settings.custom_symbols();
     let compiled = progress::during(&format!("compiling {file}"), || compile::compile(&settings, bytes.clone(), file));
     let detail = Detail { nodes: arguments.nodes, frames: arguments.frames };
@@ -197,6 +202,9 @@ fn model_text(listing: &Listing, compiled: &Compiled, detail: Detail) -> String 
         let (kernels, bytes) = (calls(&method.steps).len(), bytes_moved(method));
         text.push_str(&format!("  {} kernels move {} B\n\n", grouped(kernels as u64), grouped(bytes)));
         text.push_str(&kernels_text(lowered, method));
+        if let Some(list) = lowered.possible.get(number).filter(|list| !list.is_empty()) {
+            text.push_str(&format!("\n{}", schedules::text(&lowered.levels(), list)));
+        }
         if let Some(regions) = device.map(|device| gpu::method(device, method)).filter(|text| !text.is_empty()) {
             text.push_str(&format!("\n{regions}"));
         }
@@ -247,6 +255,9 @@ fn model_json(listing: &Listing, compiled: &Compiled) -> Value {
         MethodMemory::new(method, lowered.program.alignment, record.footprint.state_bytes, listing.area_bytes(number)).add_json(&mut json);
         if let Some(known) = &method.in_areas {
             json["areas"] = emit::report::areas_report(known);
+        }
+        if let Some(list) = lowered.possible.get(number).filter(|list| !list.is_empty()) {
+            json["schedules"] = schedules::json(&lowered.levels(), list);
         }
         listing.add_contents(number, &mut json);
         json

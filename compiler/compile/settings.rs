@@ -105,6 +105,10 @@ pub struct Settings {
     #[serde(skip)]
     #[doc(hidden)]
     pub profile: bool,
+    /// `true` to list the schedules that were possible.
+    #[serde(skip)]
+    #[doc(hidden)]
+    pub lists_schedules: bool,
 }
 
 /// Tests whether the caller's thread works alone.
@@ -392,7 +396,16 @@ impl Settings {
         let effort = if self.search_longer { Effort::Max } else { Effort::Normal };
         let goal = if self.small { Goal::Size } else { Goal::Speed };
         let (techniques, threads) = (self.techniques()?, Threads::new(self.threads.max(1)));
-        Ok(lower::Options { effort, plan, goal, areas, threads, techniques, ..lower::Options::new(machine) })
+        Ok(lower::Options {
+            effort,
+            plan,
+            goal,
+            areas,
+            threads,
+            techniques,
+            lists_schedules: self.lists_schedules,
+            ..lower::Options::new(machine)
+        })
     }
 
     /// Returns the techniques that schedules may use.

@@ -1,5 +1,6 @@
 //! A lowered module, with the data for reports.
 
+use super::possible::Possible;
 use crate::machine::CpuMachine;
 use crate::plan::Plan;
 use crate::program::{HostReason, Level, Program};
@@ -20,6 +21,8 @@ pub struct Lowered {
     pub live: Vec<LiveRanges>,
     /// The live tensors of each method at the step that needs most memory.
     pub peaks: Vec<Peak>,
+    /// The schedules that were possible in each method. Empty lists unless [`Options::lists_schedules`](super::Options::lists_schedules) is set.
+    pub possible: Vec<Vec<Possible>>,
     /// Reasons why no part of the program runs on the GPU. Empty if some part does, or if no GPU was requested.
     pub not_on_device: Vec<HostReason>,
 }

@@ -6,6 +6,7 @@ use super::memory::imported;
 use super::memory::variables::Variables;
 use super::options::{Options, PlanSource};
 use super::pool::Pool;
+use super::possible;
 use super::search::bands::{self, Candidate, Terms};
 use super::search::merges;
 use super::search::needs::KnownNeeds;
@@ -74,6 +75,9 @@ pub(super) fn lower(
     let planned = Planned::new(&frame, &placed, items, &candidate.bands, Purpose::Kernels)?;
     let mut lowered = write(&frame, &grouped, &planned, &candidate.bands, pool)?;
     lowered.levels.iter_mut().for_each(|level| level.scratch_bytes_alone = alone);
+    if options.lists_schedules {
+        lowered.possible = possible::of_method(&frame, &grouped)?;
+    }
     Ok(lowered)
 }
 

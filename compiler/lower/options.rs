@@ -26,6 +26,8 @@ pub struct Options {
     pub areas: Areas,
     /// The techniques that schedules may use: all but those that are measured.
     pub techniques: Techniques,
+    /// `true` to list the schedules that were possible.
+    pub lists_schedules: bool,
 }
 
 impl Options {
@@ -41,6 +43,7 @@ impl Options {
             needs_device: false,
             areas: Areas::default(),
             techniques: Techniques::ALL,
+            lists_schedules: false,
         }
     }
 }

@@ -57,7 +57,7 @@ fn mistakes(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) 
 /// Returns all kinds of JSON that commands write.
 fn reports(folder: &Folder) -> Vec<Value> {
     let json = ["--message-format", "json"];
-    let commands: [(&[&str], &[&str]); 19] = [
+    let commands: [(&[&str], &[&str]); 20] = [
         (
             &[
                 "m.tflite",
@@ -84,6 +84,7 @@ fn reports(folder: &Folder) -> Vec<Value> {
         (&["verify", "m.tflite", "--bisect"], &json),
         (&["inspect", "m.tflite"], &["--compare", "net.json", "--json"]),
         (&["inspect", "m.tflite"], &["--json"]),
+        (&["inspect", "m.tflite", "--schedules"], &["--json"]),
         (&["inspect", "m.tflite", "--memory", "a=1K:fast,b=1M"], &["--json"]),
         (&["inspect", "net.o"], &["--json"]),
         (&["inspect", "libnet.so"], &["--json"]),

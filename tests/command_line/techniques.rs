@@ -1,6 +1,6 @@
 //! `--without`: techniques that are switched off, and wrong names.
 
-use super::folder::{Folder, text};
+use super::folder::{Folder, json, text};
 
 #[test]
 fn techniques_are_switched_off_by_name() {
@@ -16,4 +16,33 @@ fn techniques_are_switched_off_by_name() {
     assert_eq!(wrong.status.code(), Some(2), "{said}");
     assert!(said.contains("no technique is named \"square\"") && said.contains("squares,sixteens"), "{said}");
     assert!(!text(&folder.done(&["--help"]).stdout).contains("--without "), "the option is for measurements");
+}
+
+/// Returns what `inspect --schedules` shows for a microcontroller.
+fn inspected(options: &[&str]) -> String {
+    let command = [&["inspect", "m.tflite", "--target", "cortex-m4f", "--schedules"], options].concat();
+    text(&Folder::new().done(&command).stdout)
+}
+
+#[test]
+fn schedules_that_were_possible_are_shown_with_estimates() {
+    let said = inspected(&[]);
+    let at = said.find("  operators").and_then(|first| said[first + 1..].find("  operators ").map(|at| first + 1 + at));
+    let schedules = said.get(at.unwrap_or(0)..).expect("lines");
+    insta::assert_snapshot!("schedules_that_were_possible", schedules);
+    let others = schedules.lines().filter(|line| line.trim_start().starts_with("without ")).count();
+    let without = inspected(&["--without", "halves"]);
+    assert!(others > 0 && !without.contains("without halves"), "{without}");
+}
+
+#[test]
+fn schedules_are_json_too() {
+    let folder = Folder::new();
+    let said = json(&folder.done(&["inspect", "m.tflite", "--target", "cortex-m4f", "--schedules", "--json"]));
+    let list = said["methods"][0]["schedules"].as_array().expect("a list");
+    let is_whole = |schedule: &serde_json::Value| schedule["schedule"].is_string() && schedule["instructions"].as_u64() > Some(0);
+    assert!(!list.is_empty() && list.iter().all(|group| group["cpu_level"] == "cortex-m4f" && is_whole(&group["chosen"])), "{said}");
+    let others: Vec<_> = list.iter().flat_map(|group| group["without"].as_array().expect("a list")).collect();
+    assert!(!others.is_empty() && others.iter().all(|other| other["technique"].is_string() && is_whole(other)), "{said}");
+    assert!(json(&folder.done(&["inspect", "m.tflite", "--json"]))["methods"][0].get("schedules").is_none());
 }

@@ -12,6 +12,7 @@ use crate::fuse::band::Bands;
 use crate::ir::{self, Function, Module, Operation, Type, Value};
 use crate::lower::lowered::{LiveRanges, Peak};
 use crate::lower::pool::Pool;
+use crate::lower::possible::Possible;
 use crate::plan::{Lifetimes, Plan};
 use crate::program::{Method, Port};
 
@@ -27,6 +28,8 @@ pub struct LoweredMethod {
     pub live: LiveRanges,
     /// The live tensors at the step that needs most memory.
     pub peak: Peak,
+    /// The schedules that were possible, if they are listed.
+    pub possible: Vec<Possible>,
 }
 
 /// Writes the kernels and steps of a planned method. `bands` are the values that are bands of others.
@@ -93,7 +96,7 @@ pub(in crate::lower) fn write(
         ..Method::default()
     };
     let levels = steps.into_iter().map(|steps| Method { steps, ..lowered.clone() }).collect();
-    Ok(LoweredMethod { levels, plan: plan.clone(), marks, live, peak })
+    Ok(LoweredMethod { levels, plan: plan.clone(), marks, live, peak, possible: vec![] })
 }
 
 /// Adds the values of constant outputs: results that are constants in the module.
