@@ -63,6 +63,26 @@ fn options(name: &str, triple: &str) -> ObjectOptions {
     ObjectOptions::new(name, target, machine)
 }
 
+/// Calls that [`program_of_rows`] adds.
+const MORE_CALLS: usize = 150;
+
+/// Returns the program with so many calls that they are rows in small code. The first calls of `forward` and of `check` repeat, which does not change
+/// the results. Those of `check` fail if a number is negative.
+fn program_of_rows() -> Program {
+    let mut program = handmade::program();
+    for method in program.methods.iter_mut().filter(|method| ["forward", "check"].contains(&&*method.name)) {
+        let first = method.steps[0].clone();
+        method.steps.splice(0..0, vec![first; MORE_CALLS]);
+    }
+    program
+}
+
+/// Returns programs with their options for a target: one whose calls are code, and one whose calls are rows.
+fn codes_and_rows(name: &str, triple: &str) -> [(Program, ObjectOptions); 2] {
+    let rows = ObjectOptions { small: true, ..options(name, triple) };
+    [(handmade::program(), options(name, triple)), (program_of_rows(), rows)]
+}
+
 fn build(program: &Program, options: &ObjectOptions) -> ObjectFiles {
     let model = ModelInfo { sha256: [7; 32], file: "models/hand */ made.tflite".into(), ..ModelInfo::default() };
     modelc::emit::object(program, &model, options).unwrap_or_else(|error| panic!("{error}"))
@@ -128,8 +148,6 @@ const ADVICE: &str = "`cargo xtask setup` installs what the tests use";
 #[test]
 fn a_model_lives_its_life_linked_in_every_way() {
     let Some(tools) = native() else { return };
-    let bench = Bench::new(tools);
-    let net = bench.add("net", &build(&handmade::program(), &options("net", tools.triple)));
     let ways: &[&[&str]] = &[
         &["-fPIE", "-pie", "-Wl,-z,text"],
         &["-fno-pie", "-no-pie"],
@@ -137,36 +155,42 @@ fn a_model_lives_its_life_linked_in_every_way() {
         &["-Wl,--gc-sections", "-ffunction-sections", "-s"],
         &["-fsanitize=undefined", "-fno-sanitize-recover"],
     ];
-    for (number, way) in ways.iter().enumerate() {
-        let flags: Vec<_> = way.iter().chain(&["-DLACKING_FEATURES=1"]).copied().collect();
-        let program = bench.compile("lifecycle.c", &flags, &[&net], &format!("lifecycle{number}"));
-        bench.run(&program, &[]);
-        // The record stays, even if no code refers to it and names are stripped.
-        let records = ModelRecord::find_all(&fs::read(program).unwrap());
-        assert_eq!(records.iter().map(|r| (r.name.as_str(), r.model_sha256)).collect::<Vec<_>>(), [("net", [7; 32])], "{way:?}");
+    for (program, options) in codes_and_rows("net", tools.triple) {
+        let bench = Bench::new(tools);
+        let net = bench.add("net", &build(&program, &options));
+        for (number, way) in ways.iter().enumerate() {
+            let flags: Vec<_> = way.iter().chain(&["-DLACKING_FEATURES=1", "-Wl,--fatal-warnings"]).copied().collect();
+            let program = bench.compile("lifecycle.c", &flags, &[&net], &format!("lifecycle{number}"));
+            bench.run(&program, &[]);
+            // The record stays, even if no code refers to it and names are stripped.
+            let records = ModelRecord::find_all(&fs::read(program).unwrap());
+            assert_eq!(records.iter().map(|r| (r.name.as_str(), r.model_sha256)).collect::<Vec<_>>(), [("net", [7; 32])], "{way:?}");
+        }
     }
 }
 
 #[test]
 fn an_object_holds_several_levels_and_uses_one() {
     let Some(tools) = native() else { return };
-    let bench = Bench::new(tools);
-    let program = handmade::program();
-    let machines = levels(target(tools.triple).unwrap(), Some("x86-64-v2,x86-64-v3,x86-64-v4")).unwrap();
-    let object_levels: Vec<Level> = machines.iter().map(|machine| Level { machine, program: &program }).collect();
-    let model = ModelInfo { sha256: [7; 32], file: "model".into(), ..ModelInfo::default() };
-    let files = modelc::emit::object_of_levels(&object_levels, &model, &options("net", tools.triple)).unwrap();
-    let net = bench.add("net", &files);
-    let lifecycle = bench.compile("lifecycle.c", &[], &[&net], "lifecycle");
-    bench.run(&lifecycle, &[]);
-    let mut names: Vec<&str> = files.record.levels.split(',').collect();
-    names.sort_unstable();
-    assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4"]);
-    assert!(files.record.footprint.level_code_bytes.len() == 3 && files.record.footprint.level_code_bytes.iter().all(|&bytes| bytes > 500));
-    // Only functions that all levels share belong to no level.
-    let of_levels: u64 = files.record.footprint.level_code_bytes.iter().sum();
-    let all = files.report["memory"]["code_bytes"].as_u64().unwrap();
-    assert!(of_levels < all && all < of_levels + 4096, "{of_levels} of {all}");
+    for (program, options) in codes_and_rows("net", tools.triple) {
+        let bench = Bench::new(tools);
+        let machines = levels(target(tools.triple).unwrap(), Some("x86-64-v2,x86-64-v3,x86-64-v4")).unwrap();
+        let object_levels: Vec<Level> = machines.iter().map(|machine| Level { machine, program: &program }).collect();
+        let model = ModelInfo { sha256: [7; 32], file: "model".into(), ..ModelInfo::default() };
+        let files = modelc::emit::object_of_levels(&object_levels, &model, &options).unwrap();
+        let net = bench.add("net", &files);
+        let lifecycle = bench.compile("lifecycle.c", &[], &[&net], "lifecycle");
+        bench.run(&lifecycle, &[]);
+        let mut names: Vec<&str> = files.record.levels.split(',').collect();
+        names.sort_unstable();
+        assert_eq!(names, ["x86-64-v2", "x86-64-v3", "x86-64-v4"]);
+        let footprint = &files.record.footprint;
+        assert!(footprint.level_code_bytes.len() == 3 && footprint.level_code_bytes.iter().all(|&bytes| bytes > 500));
+        // Only functions that all levels share belong to no level.
+        let of_levels: u64 = footprint.level_code_bytes.iter().sum();
+        let all = files.report["memory"]["code_bytes"].as_u64().unwrap();
+        assert!(of_levels < all && all < of_levels + 4096, "{of_levels} of {all}");
+    }
 }
 
 #[test]
@@ -182,12 +206,13 @@ fn an_archive_links_as_its_object_does() {
 
 #[test]
 fn cross_objects_run_under_emulators() {
-    for tools in &CROSS {
+    for (tools, (program, options)) in CROSS.iter().flat_map(|tools| codes_and_rows("net", tools.triple).map(|made| (tools, made))) {
         let bench = Bench::new(tools);
-        let files = build(&handmade::program(), &options("net", tools.triple));
+        let files = build(&program, &options);
         let net = bench.add("net", &files);
         for (number, way) in [["-static", "-Wl,--gc-sections"], ["-pie", "-fPIE"]].iter().enumerate() {
-            let program = bench.compile("lifecycle.c", way, &[&net], &format!("lifecycle{number}"));
+            let flags = [way[0], way[1], "-Wl,--fatal-warnings"];
+            let program = bench.compile("lifecycle.c", &flags, &[&net], &format!("lifecycle{number}"));
             bench.run(&program, &[]);
             assert_eq!(ModelRecord::find_all(&fs::read(program).unwrap()), std::slice::from_ref(&files.record));
         }
@@ -299,6 +324,43 @@ fn objects_of_every_target_are_sound() {
     }
 }
 
+/// Returns the addend that a relocation of a distance has in an object, for a distance from its own place.
+fn addend_of_distance(format: ObjectFormat, row: u64) -> i64 {
+    match format {
+        ObjectFormat::Elf => 0,
+        // The distance counts from the end of the field.
+        ObjectFormat::Coff => 4,
+        // The distance counts from the start of the rows.
+        ObjectFormat::MachO => -(row as i64),
+    }
+}
+
+/// Rows of calls in the objects of every target: each names its kernel by a distance, and there is a list of rows for each method.
+#[test]
+fn calls_of_small_code_are_rows_on_every_target() {
+    use object::{Object, ObjectSection, ObjectSymbol};
+    for target in TARGETS {
+        let program = program_of_rows();
+        let options = ObjectOptions { small: true, ..options("net", target.name) };
+        let bytes = build(&program, &options).object.to_vec();
+        let file = object::File::parse(&*bytes).unwrap();
+        let find = |name: &str| file.symbols().find(|symbol| symbol.name().is_ok_and(|found| found.trim_start_matches('_') == name));
+        assert!(find("net_call_rows").is_some() || find("net_call_rows_sysv").is_some(), "{}: no function walks rows", target.name);
+        let rows = find("net_rows_forward").unwrap_or_else(|| panic!("{}: no rows", target.name));
+        let section = file.section_by_index(rows.section_index().unwrap()).unwrap();
+        let start = rows.address() - section.address();
+        let data = section.data().unwrap();
+        // Each row of the repeated call has a distance and three arguments.
+        for row in (0..MORE_CALLS as u64).map(|number| 16 * number) {
+            let (_, distance) = section.relocations().find(|(offset, _)| *offset == start + row).unwrap();
+            let stored = i32::from_le_bytes(data[(start + row) as usize..][..4].try_into().unwrap());
+            let addend = if distance.has_implicit_addend() { i64::from(stored) } else { distance.addend() };
+            assert_eq!(addend, addend_of_distance(target.format, row), "{}: row at {row}", target.name);
+        }
+        assert!(find("net_rows_check").is_some(), "{}: no rows of a second method", target.name);
+    }
+}
+
 /// The code of Mach-O objects, linked by LLVM's linker without unused parts, runs in a program of this system. Apple's aarch64 code runs in the
 /// emulator.
 #[test]
@@ -313,16 +375,19 @@ fn linked_mach_o_code_runs() {
             _ => ("arm64", Some(&CROSS[0])),
         };
         let Some(tools) = tools else { continue };
-        let bench = Bench::new(tools);
-        let files = build(&handmade::program(), &options("net", target.name));
-        let object = bench.add("net", &files);
-        let platform = if target.platform == Platform::Ios { ["ios", "14.0", "14.0"] } else { ["macos", "11.0", "11.0"] };
-        let library = macho::library(&linker, architecture, platform, &object).unwrap_or_else(|error| panic!("{}: {error}", target.name));
-        assert_eq!(ModelRecord::find_all(&library), std::slice::from_ref(&files.record), "{}", target.name);
-        let source = macho::as_assembler(&library, bench.folder.path()).unwrap_or_else(|error| panic!("{}: {error}", target.name));
-        let include = format!("-Wa,-I{}", bench.folder.path().display());
-        let program = bench.compile("lifecycle.c", &["-static", &include], &[&source], "lifecycle");
-        bench.run(&program, &[]);
+        for (program, options) in codes_and_rows("net", target.name) {
+            let bench = Bench::new(tools);
+            let files = build(&program, &options);
+            let object = bench.add("net", &files);
+            let platform = if target.platform == Platform::Ios { ["ios", "14.0", "14.0"] } else { ["macos", "11.0", "11.0"] };
+            let library =
+                macho::library(&linker, architecture, platform, &object).unwrap_or_else(|error| panic!("{}: {error}", target.name));
+            assert_eq!(ModelRecord::find_all(&library), std::slice::from_ref(&files.record), "{}", target.name);
+            let source = macho::as_assembler(&library, bench.folder.path()).unwrap_or_else(|error| panic!("{}: {error}", target.name));
+            let include = format!("-Wa,-I{}", bench.folder.path().display());
+            let program = bench.compile("lifecycle.c", &["-static", &include], &[&source], "lifecycle");
+            bench.run(&program, &[]);
+        }
     }
 }
 

@@ -38,7 +38,7 @@ pub trait BackEnd: Sync {
         Err(CodegenError::Bug(format!("a kernel calls {what:?}")))
     }
 
-    /// Returns the encoding of a distance to a function in a word of data. `None` if the driver keeps no tables of functions.
+    /// Returns the encoding of a 32-bit distance to a function in data. `None` if the driver keeps no tables of functions.
     fn distance(&self) -> Option<RelocationKind> {
         None
     }

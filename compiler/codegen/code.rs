@@ -56,7 +56,11 @@ pub enum RelocationKind {
     ThumbHigh,
     /// Thumb: a distance in a word, between instructions or in data.
     ThumbDistance,
-    /// 32-bit RISC-V: a distance in a word of data.
+    /// x86-64: a 32-bit distance in data.
+    X86Distance,
+    /// aarch64: a 32-bit distance in data.
+    Aarch64Distance,
+    /// RISC-V: a 32-bit distance in data.
     RiscvDistance,
 }
 

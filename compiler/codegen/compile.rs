@@ -2,7 +2,7 @@
 
 use super::check::check;
 use super::constants::ConstantLayout;
-use super::driver::language::Function;
+use super::driver::language::{Function, KernelConvention};
 use super::driver::{self, Callees, Context, DriverOptions, Import, ImportKind, LevelKernels, Numbers, Rows, WeightsFrom};
 use super::failure::{self, guarded};
 pub use super::function::CompiledFunction;
@@ -14,7 +14,7 @@ use super::support::Support;
 use super::weights::{Topology, WeightsHeader};
 use super::{BackEnd, Code, CodegenError, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::interface::{ABI, Footprint, Interface, limits};
+use crate::interface::{ABI, Footprint, Interface, Layout, limits};
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::{narrow, undivided};
 use crate::kernel::{BufferKind, Kernel};
@@ -74,8 +74,13 @@ impl CompiledModel {
     }
 }
 
-/// Name of the function that walks rows of calls.
-const ROWS: &str = "call_rows";
+/// Returns the name of the function that walks rows of calls of kernels with a convention.
+fn rows_name(convention: KernelConvention) -> &'static str {
+    match convention {
+        KernelConvention::Target => "call_rows",
+        KernelConvention::SystemV => "call_rows_sysv",
+    }
+}
 
 /// A placeholder for the code of a kernel that is not compiled yet.
 const NO_CODE: Code = Code { bytes: vec![], alignment: 1, relocations: vec![], stack_bytes: 0 };
@@ -170,8 +175,13 @@ pub(crate) fn compile_with(
     Ok(CompiledModel { functions, levels, stack_bytes, interface, constants, data, imports, external, module_bytes })
 }
 
-/// Stack in bytes that rows of calls may need. Programs of microcontrollers have few kilobytes of memory.
+/// Stack in bytes that rows of calls may need on machines with 32-bit registers. Programs of microcontrollers have few kilobytes of memory.
 const MOST_STACK: u64 = 512;
+
+/// Returns the stack in bytes that rows of calls may need.
+fn most_stack(layout: Layout) -> u64 {
+    if layout.pointer == 4 { MOST_STACK } else { u64::MAX }
+}
 
 /// All functions and data of an object.
 struct Whole {
@@ -188,7 +198,7 @@ fn longest_row(context: &Context<'_>, back_end: &dyn BackEnd) -> Option<usize> {
 }
 
 /// Adds the driver's functions and data to those of kernels. Rows of calls take more stack than calls in code, so an object has none if only code keeps
-/// within [`MOST_STACK`].
+/// within [`most_stack`].
 fn with_driver(
     context: &Context<'_>,
     back_end: &dyn BackEnd,
@@ -205,12 +215,13 @@ fn with_driver(
     if row_arguments.is_none() {
         return written(kernels, None);
     }
+    let most = most_stack(context.interface.layout);
     let in_rows = written(kernels.clone(), row_arguments)?;
-    if in_rows.stack_bytes <= MOST_STACK {
+    if in_rows.stack_bytes <= most {
         return Ok(in_rows);
     }
     let in_code = written(kernels, None)?;
-    Ok(if in_code.stack_bytes <= MOST_STACK { in_code } else { in_rows })
+    Ok(if in_code.stack_bytes <= most { in_code } else { in_rows })
 }
 
 /// Adds the support functions that kernels call, each once. The stack of a kernel then includes the deepest of its callees.
@@ -276,8 +287,8 @@ struct Driver<'a> {
     known: &'a [CompiledFunction],
     /// Number of arguments of the longest row, if calls are rows.
     row_arguments: Option<usize>,
-    /// Rows of calls, if the object has them.
-    rows: Option<Rows>,
+    /// Rows of calls for each convention of kernels, if the object has rows.
+    rows: Vec<Rows>,
 }
 
 impl<'a> Driver<'a> {
@@ -287,7 +298,7 @@ impl<'a> Driver<'a> {
         back_end: &'a dyn BackEnd,
         (functions, data): (&'a mut Vec<CompiledFunction>, &'a mut Vec<Section>),
     ) -> Self {
-        Self { context, back_end, functions, data, known: &[], row_arguments: longest_row(context, back_end), rows: None }
+        Self { context, back_end, functions, data, known: &[], row_arguments: longest_row(context, back_end), rows: vec![] }
     }
 
     /// Adds the entries; returns the stack that the deepest of them needs. `below` is the stack of their callees outside the driver.
@@ -321,14 +332,26 @@ impl<'a> Driver<'a> {
         Ok(deepest)
     }
 
-    /// Adds the function that walks rows of calls, if the back end has tables of functions and enough calls can be rows.
+    /// Adds the functions that walk rows of calls, one for each convention of kernels, if the back end has tables of functions and enough calls can be
+    /// rows.
     fn add_rows(&mut self) -> Result<(), Diagnostics> {
         let Some((distance, arguments)) = self.back_end.distance().zip(self.row_arguments) else { return Ok(()) };
-        let rows = Rows { function: self.functions.len() as u32, arguments, distance };
-        let body = self.compile(ROWS, || driver::walk_rows(self.context, rows))?;
-        self.functions.push(body.into_function(ROWS.into(), false, None));
-        self.rows = Some(rows);
+        for convention in self.context.levels.iter().map(|level| level.convention) {
+            if self.rows_of(convention).is_some() {
+                continue;
+            }
+            let (name, function) = (rows_name(convention), self.functions.len() as u32);
+            let rows = Rows { function, arguments, convention, distance };
+            let body = self.compile(name, || driver::walk_rows(self.context, rows))?;
+            self.functions.push(body.into_function(name.into(), false, None));
+            self.rows.push(rows);
+        }
         Ok(())
+    }
+
+    /// Returns the rows that call kernels of a convention.
+    fn rows_of(&self, convention: KernelConvention) -> Option<Rows> {
+        self.rows.iter().find(|rows| rows.convention == convention).copied()
     }
 
     /// Returns the maximum stack of the kernels that a method calls, with the function that calls them for rows.
@@ -337,7 +360,10 @@ impl<'a> Driver<'a> {
             let stack = |call: &Call| self.functions[kernels.first as usize + call.kernel].code.stack_bytes;
             calls.into_iter().map(stack).max().unwrap_or(0)
         };
-        let rows = self.rows.map(|rows| (rows, driver::rows_of(self.context, steps))).filter(|(_, calls)| !calls.is_empty());
+        let rows = self
+            .rows_of(kernels.convention)
+            .map(|rows| (rows, driver::rows_of(self.context, steps)))
+            .filter(|(_, calls)| !calls.is_empty());
         let of_rows = rows.map(|(rows, calls)| self.functions[rows.function as usize].code.stack_bytes + deepest(calls));
         deepest(calls(steps)).max(of_rows.unwrap_or(0))
     }
@@ -353,7 +379,7 @@ impl<'a> Driver<'a> {
         for (number, kernels) in context.levels.iter().enumerate() {
             let steps = &kernels.level.program.methods[method].steps;
             let (parts, of_parts) = self.parts(number, steps)?;
-            let callees = Callees { parts: &parts, rows: self.rows.map(|rows| (rows, self.data.len() as u32)) };
+            let callees = Callees { parts: &parts, rows: self.rows_of(kernels.convention).map(|rows| (rows, self.data.len() as u32)) };
             let mut section = None;
             let write = || {
                 let (function, rows) = driver::split(context, number, method, first_call, &callees);
@@ -361,7 +387,8 @@ impl<'a> Driver<'a> {
                 function
             };
             let body = self.compile(name, write)?;
-            self.data.extend(section);
+            let suffix = level_suffix(&levels, number);
+            self.data.extend(section.map(|section| Section { name: format!("{}{suffix}", section.name).into(), ..section }));
             let below = u64::from(self.stack_of_kernels(kernels, steps) + of_parts).max(below_regions);
             deepest = deepest.max(u64::from(body.code.stack_bytes) + below);
             bodies.push(body);
@@ -503,9 +530,7 @@ mod tests {
     use super::*;
     use crate::codegen::back_end::Listing;
     use crate::codegen::clif::Cranelift;
-    use crate::codegen::driver::language::KernelConvention;
     use crate::diagnostic::codes;
-    use crate::interface::Layout;
     use crate::kernel::{KernelBuilder, Lane, Type};
     use crate::machine::{CpuMachine, Machine};
     use crate::program::{Division, Method, Origin, Ranges, Step};

@@ -109,6 +109,8 @@ fn elf_relocation(kind: RelocationKind) -> u32 {
         RelocationKind::ThumbLow => elf::R_ARM_THM_MOVW_PREL_NC,
         RelocationKind::ThumbHigh => elf::R_ARM_THM_MOVT_PREL,
         RelocationKind::ThumbDistance => elf::R_ARM_REL32,
+        RelocationKind::X86Distance => elf::R_X86_64_PC32,
+        RelocationKind::Aarch64Distance => elf::R_AARCH64_PREL32,
         RelocationKind::RiscvDistance => elf::R_RISCV_32_PCREL,
     }
 }
@@ -118,14 +120,18 @@ fn x86_relocation(kind: RelocationKind) -> Option<Flags> {
     let encoding = match kind {
         RelocationKind::X86Relative => Encoding::X86RipRelative,
         RelocationKind::X86Call => Encoding::X86Branch,
+        RelocationKind::X86Distance => Encoding::Generic,
         _ => return None,
     };
     Some(Flags::Generic { kind: object::RelocationKind::Relative, encoding, size: 32 })
 }
 
 fn macho_relocation(kind: RelocationKind) -> Option<Flags> {
-    // `r_length` is the size of an instruction: 2² bytes.
+    // `r_length` is the size of an instruction, or of a distance: 2² bytes.
     Some(match kind {
+        // Distances in data are the difference of two symbols. The relocation names the first one.
+        RelocationKind::X86Distance => Flags::MachO { r_type: macho::X86_64_RELOC_UNSIGNED, r_pcrel: false, r_length: 2 },
+        RelocationKind::Aarch64Distance => Flags::MachO { r_type: macho::ARM64_RELOC_UNSIGNED, r_pcrel: false, r_length: 2 },
         RelocationKind::Aarch64Call => Flags::MachO { r_type: macho::ARM64_RELOC_BRANCH26, r_pcrel: true, r_length: 2 },
         RelocationKind::Aarch64Page => Flags::MachO { r_type: macho::ARM64_RELOC_PAGE21, r_pcrel: true, r_length: 2 },
         RelocationKind::Aarch64PageOffset => Flags::MachO { r_type: macho::ARM64_RELOC_PAGEOFF12, r_pcrel: false, r_length: 2 },

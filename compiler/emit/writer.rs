@@ -226,16 +226,22 @@ impl<'a> Writer<'a> {
         compiled.data.iter().enumerate().try_for_each(|(number, data)| self.distances(number, &data.relocations))
     }
 
-    /// Adds the distances to functions in a piece of data.
+    /// Adds the distances to functions in a piece of data. In Mach-O, a distance is the difference of two symbols, so it counts from the symbol of
+    /// the data.
     fn distances(&mut self, number: usize, relocations: &[Relocation]) -> Result<(), Diagnostic> {
         for relocation in relocations {
             let wrong = || bug(format!("data has a relocation {relocation:?}"));
             let RelocationTarget::Function(function) = relocation.target else { return Err(wrong()) };
             let (_, _, symbol) = *self.functions.get(function as usize).ok_or_else(wrong)?;
             let flags = format::relocation(self.format, relocation.kind).ok_or_else(wrong)?;
-            let Placed { section, offset, .. } = self.data[number];
-            let (offset, addend) = (offset + u64::from(relocation.offset), relocation.addend);
-            self.add_relocation(section, write::Relocation { offset, symbol, addend, flags })?;
+            let Placed { section, offset, symbol: data } = self.data[number];
+            let (start, after) = match self.format {
+                ObjectFormat::MachO => (Some(data), relocation.offset),
+                ObjectFormat::Elf | ObjectFormat::Coff => (None, 0),
+            };
+            let (offset, addend) = (offset + u64::from(relocation.offset), relocation.addend - i64::from(after));
+            let distance = write::Relocation { offset, symbol, addend, flags };
+            self.object.add_relocation_with_subtractor(section, distance, start).map_err(|error| bug(error.to_string()))?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Shared libraries: those that the C compiler links, and those that modelc writes without a linker.
 
-use super::{ADVICE, Bench, CROSS, Toolchain, build, handmade, native, on_each_machine, options};
+use super::{ADVICE, Bench, CROSS, Toolchain, build, codes_and_rows, handmade, native, on_each_machine, options};
 use modelc::emit::{ModelInfo, ObjectFiles, ObjectOptions, shared_library};
 use modelc::ir::Module;
 use modelc::program::Program;
@@ -44,9 +44,9 @@ fn a_library_of_the_linker_holds_a_model() {
 /// Libraries are opened by name, as scripting languages do, and linked, with both hash tables.
 #[test]
 fn a_library_without_a_linker_holds_a_model() {
-    for tools in toolchains() {
+    for (tools, (program, options)) in toolchains().flat_map(|tools| codes_and_rows("net", tools.triple).map(|made| (tools, made))) {
         let bench = Bench::new(tools);
-        let (library, _) = written(&bench, &handmade::program(), &options("net", tools.triple));
+        let (library, _) = written(&bench, &program, &options);
         let program = bench.compile("shared_library.c", &[], &[], "shared_library");
         bench.run(&program, &[&library]);
         let warnings = ["-Wl,-rpath,$ORIGIN", "-Wl,--fatal-warnings"];

@@ -4,7 +4,7 @@ use super::{compile_kernel, listing};
 use crate::codegen::back_end::{BackEnd, Listing};
 use crate::codegen::clif::Cranelift;
 use crate::codegen::driver::language::{Function, KernelConvention};
-use crate::codegen::{Code, CodegenError};
+use crate::codegen::{Code, CodegenError, RelocationKind};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
 use crate::machine::CpuMachine;
@@ -37,6 +37,10 @@ impl BackEnd for Arm<'_> {
 
     fn driver(&self, function: &Function) -> Result<Code, CodegenError> {
         self.driver.driver(function)
+    }
+
+    fn distance(&self) -> Option<RelocationKind> {
+        self.driver.distance()
     }
 
     fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {

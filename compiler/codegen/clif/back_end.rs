@@ -5,11 +5,11 @@ use super::driver::compile_driver;
 use super::{Optimise, compile_kernel, isa_for, listing, lower};
 use crate::codegen::back_end::{BackEnd, Listing};
 use crate::codegen::driver::language::{Function, KernelConvention};
-use crate::codegen::{Code, CodegenError, cpu, riscv64};
+use crate::codegen::{Code, CodegenError, RelocationKind, cpu, riscv64};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
 use crate::machine::{CpuMachine, Isa};
-use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use target_lexicon::Triple;
 
 /// Cranelift as the back end of a machine on a target.
@@ -30,6 +30,12 @@ impl<'a> Cranelift<'a> {
         let [kernels, drivers] = [Optimise::Kernel, Optimise::Driver].map(|optimise| isa_for(triple, machine, optimise));
         Ok(Self { machine, kernels: kernels?, drivers: drivers?, known: Known::default() })
     }
+
+    /// Returns the name of the System V convention here. Where it is C's convention, it is the target's.
+    pub fn system_v(&self) -> KernelConvention {
+        let is_target = self.drivers.default_call_conv() == CallConv::SystemV;
+        if is_target { KernelConvention::Target } else { KernelConvention::SystemV }
+    }
 }
 
 impl BackEnd for Cranelift<'_> {
@@ -47,6 +53,15 @@ impl BackEnd for Cranelift<'_> {
 
     fn driver(&self, function: &Function) -> Result<Code, CodegenError> {
         compile_driver(function, &*self.drivers, &self.known)
+    }
+
+    fn distance(&self) -> Option<RelocationKind> {
+        match self.machine.isa {
+            Isa::X86_64 => Some(RelocationKind::X86Distance),
+            Isa::Aarch64 => Some(RelocationKind::Aarch64Distance),
+            Isa::Riscv64 => Some(RelocationKind::RiscvDistance),
+            Isa::Thumb | Isa::Riscv32 => None,
+        }
     }
 
     fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {

@@ -305,22 +305,27 @@ impl Lowering<'_, '_> {
 
     fn call(&mut self, callee: Callee, called: &Signature, arguments: &[Operand]) -> Option<ir::Value> {
         let target = self.isa.default_call_conv();
-        let declared = match callee {
-            Callee::Kernel(number, KernelConvention::SystemV) => Ok((FUNCTIONS, number, CallConv::SystemV)),
-            Callee::Kernel(number, KernelConvention::Target) | Callee::Function(number) => Ok((FUNCTIONS, number, target)),
-            Callee::Import(number) => Ok((EXTERNALS, number, target)),
-            Callee::Pointer(address) => Err(address),
+        let of_kernels = |convention| match convention {
+            KernelConvention::Target => target,
+            KernelConvention::SystemV => CallConv::SystemV,
+        };
+        let (place, convention) = match callee {
+            Callee::Kernel(number, convention) => (Ok((FUNCTIONS, number)), of_kernels(convention)),
+            Callee::KernelAt(address, convention) => (Err(address), of_kernels(convention)),
+            Callee::Function(number) => (Ok((FUNCTIONS, number)), target),
+            Callee::Import(number) => (Ok((EXTERNALS, number)), target),
+            Callee::Pointer(address) => (Err(address), target),
         };
         let arguments: Vec<ir::Value> =
             arguments.iter().zip(&called.parameters).map(|(&argument, &width)| self.operand(argument, self.ty(width))).collect();
-        let call = match declared {
-            Ok((namespace, number, convention)) => {
+        let call = match place {
+            Ok((namespace, number)) => {
                 let function = self.declare(namespace, number, called, convention);
                 self.builder.ins().call(function, &arguments)
             }
             Err(address) => {
                 let address = self.operand(address, self.isa.pointer_type());
-                let signature = self.builder.import_signature(signature(self.isa, called, target));
+                let signature = self.builder.import_signature(signature(self.isa, called, convention));
                 self.builder.ins().call_indirect(signature, address, &arguments)
             }
         };

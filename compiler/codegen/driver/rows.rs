@@ -1,14 +1,14 @@
 //! Calls as rows: read-only data that one function walks, instead of code for each call.
 //!
 //! A row begins with the distance from the row to its kernel, 4 bytes. A word for each argument follows. Its low 24 bits are an offset. The next 7 bits
-//! are the place of a base in the list of bases. The highest bit is 1 in all words of a row but the last.
+//! are four times the place of a base in the list of bases. The highest bit is 1 in all words of a row but the last.
 
 use super::addresses::Addresses;
 use super::context::{Context, LevelKernels};
-use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
+use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, KernelConvention, Operand, Signature, Value, Width, function};
 use crate::codegen::section::Section;
 use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
-use crate::program::{Address, Call, Division, Step, Visit, walk};
+use crate::program::{Address, Call, Division, Step};
 
 /// Estimated bytes of code for an argument of a call.
 const CODE_OF_ARGUMENT: usize = 8;
@@ -16,19 +16,23 @@ const CODE_OF_ARGUMENT: usize = 8;
 /// Estimated bytes of code for the function that walks rows, for its list of bases and for its call.
 const CODE_OF_ROWS: usize = 200;
 
-/// Minimum number of bytes that rows must save, because they take up to 140 bytes of stack.
+/// Minimum number of bytes that a run of rows saves with pointers of 64 bits. Each run has a call of the function that walks rows, of about 28 bytes.
+/// MobileNetV2, where most runs are a single call of nine arguments, was larger by 1.3 KB on riscv64 without this limit.
+const LEAST_SAVED_BY_RUN: usize = 64;
+
+/// Minimum number of bytes that rows must save, because they take stack: up to 140 bytes with pointers of 32 bits, and 180 with those of 64 bits.
 const LEAST_SAVED: usize = 512;
 
 /// Bits of an argument's offset.
 const OFFSET_BITS: u32 = 24;
 
-/// Bits of the place of an argument's base, which is a multiple of four.
+/// Bits of four times the place of an argument's base.
 const PLACE_BITS: u32 = 7;
 
 /// Bit of a word that another one of the row follows.
 const MORE: u32 = 1 << (OFFSET_BITS + PLACE_BITS);
 
-/// Bytes of a word.
+/// Bytes of a word of a row, on every machine.
 const WORD: u64 = 4;
 
 /// The rows of an object: their function, and what they have in common.
@@ -38,6 +42,8 @@ pub struct Rows {
     pub function: u32,
     /// Number of arguments of the longest row.
     pub arguments: usize,
+    /// Convention of the kernels.
+    pub convention: KernelConvention,
     /// Encoding of a kernel's distance.
     pub distance: RelocationKind,
 }
@@ -55,7 +61,7 @@ pub struct MethodRows {
 
 /// Returns the number of arguments of the longest row. `None` if the calls of the object are no rows, because they would save little.
 pub fn longest(context: &Context<'_>) -> Option<usize> {
-    if !context.options.small || context.options.profile_hooks || context.interface.layout.pointer != WORD {
+    if !context.options.small || context.options.profile_hooks {
         return None;
     }
     let methods = context.levels.iter().flat_map(|level| &level.level.program.methods);
@@ -67,18 +73,39 @@ pub fn longest(context: &Context<'_>) -> Option<usize> {
 }
 
 /// Lists the calls among steps that become rows.
-pub fn rows_of<'a>(context: &Context<'_>, steps: &'a [Step]) -> Vec<&'a Call> {
+pub fn rows_of<'a>(context: &Context<'_>, mut steps: &'a [Step]) -> Vec<&'a Call> {
     let mut found = vec![];
-    let mut in_tasks = 0;
-    for visit in walk(steps) {
-        match visit {
-            Visit::Parallel(run) => in_tasks = run.calls.len(),
-            Visit::Call(_) if in_tasks > 0 => in_tasks -= 1,
-            Visit::Call(call) => found.extend(words(context, call).map(|_| call)),
-            _ => {}
+    while let Some((step, others)) = steps.split_first() {
+        let run = run(context, steps);
+        steps = if run.is_empty() { others } else { &steps[run.len()..] };
+        found.extend(run.into_iter().map(|row| row.call));
+        match step {
+            Step::If { .. } | Step::While { .. } => found.extend(step.arms().into_iter().flatten().flat_map(|arm| rows_of(context, arm))),
+            Step::Region { otherwise, .. } => found.extend(rows_of(context, otherwise)),
+            Step::Call(_) | Step::External(_) | Step::Parallel(_) => {}
         }
     }
     found
+}
+
+/// A call as a row.
+struct Row<'a> {
+    call: &'a Call,
+    words: Vec<u32>,
+}
+
+/// Returns the rows of a **run**: the calls at the beginning of steps that one call of the walking function makes. Empty if they are code.
+fn run<'a>(context: &Context<'_>, steps: &'a [Step]) -> Vec<Row<'a>> {
+    let row = |step: &'a Step| if let Step::Call(call) = step { Some(Row { call, words: words(context, call)? }) } else { None };
+    let rows: Vec<Row<'a>> = steps.iter().map_while(row).collect();
+    let least = if context.interface.layout.pointer == WORD { 0 } else { LEAST_SAVED_BY_RUN };
+    let code: usize = rows.iter().map(|row| CODE_OF_ARGUMENT * row.words.len()).sum();
+    if bytes(&rows) + least <= code { rows } else { vec![] }
+}
+
+/// Returns the bytes of rows.
+fn bytes(rows: &[Row<'_>]) -> usize {
+    rows.iter().map(|row| WORD as usize * (1 + row.words.len())).sum()
 }
 
 /// Bases of addresses, in the order of their list.
@@ -141,16 +168,17 @@ fn place(context: &Context<'_>, base: Base) -> Option<u32> {
 pub fn walk_rows(context: &Context<'_>, rows: Rows) -> Function {
     function(context.interface.layout, Signature::status(3), |e, parameters| {
         let &[first, end, bases] = parameters else { unreachable!("the function has three parameters") };
-        let block = e.memory(WORD as u32 * rows.arguments as u32);
+        let pointer = e.layout.pointer as i32;
+        let block = e.memory(pointer as u32 * rows.arguments as u32);
         let row = e.value(Width::Word);
         let head = e.region(|e| vec![e.compare(CompareOp::Less, row, end).into()]);
         let body = e.region(|e| {
-            let distance = e.load(Width::Word, row, 0);
+            let distance = distance(e, row);
             let kernel = e.add(row, distance);
             let next = arguments(e, row, bases, block);
             // A kernel ignores what follows its own arguments.
-            let arguments = (0..rows.arguments).map(|number| e.load(Width::Word, block, WORD as i32 * number as i32).into()).collect();
-            let status = e.call(Callee::Pointer(kernel.into()), Signature::status(rows.arguments), arguments);
+            let arguments = (0..rows.arguments).map(|number| e.load(Width::Word, block, pointer * number as i32).into()).collect();
+            let status = e.call(Callee::KernelAt(kernel.into(), rows.convention), Signature::status(rows.arguments), arguments);
             e.leave_with(status);
             vec![next.into()]
         });
@@ -158,22 +186,38 @@ pub fn walk_rows(context: &Context<'_>, rows: Rows) -> Function {
     })
 }
 
+/// Loads the distance from a row to its kernel, with its sign.
+fn distance(e: &mut Builder, row: Value) -> Value {
+    const SIGN: u64 = 1 << 31;
+    let bits = e.load(Width::Single, row, 0);
+    let distance = e.extend(Width::Word, bits);
+    if e.layout.pointer == WORD {
+        return distance;
+    }
+    let flipped = e.binary(BinaryOp::Xor, distance, SIGN);
+    e.binary(BinaryOp::Sub, flipped, SIGN)
+}
+
 /// Computes the arguments of a row into a block of memory. Returns the address of the next row.
 fn arguments(e: &mut Builder, row: Value, bases: Value, block: Value) -> Value {
-    let [word, slot, more] = [(); 3].map(|()| e.value(Width::Word));
+    let pointer = e.layout.pointer;
+    let [word, slot] = [(); 2].map(|()| e.value(Width::Word));
+    let more = e.value(Width::Single);
     let head = e.region(|_| vec![more.into()]);
     let body = e.region(|e| {
-        let bits = e.load(Width::Word, word, 0);
+        let bits = e.load(Width::Single, word, 0);
         let offset = e.binary(BinaryOp::And, bits, (1u64 << OFFSET_BITS) - 1);
+        let offset = e.extend(Width::Word, offset);
         let high = e.load(Width::Byte, word, OFFSET_BITS as i32 / 8);
         let high = e.extend(Width::Word, high);
         let place = e.binary(BinaryOp::And, high, (1u64 << PLACE_BITS) - 1);
+        let place = if pointer == WORD { place } else { e.mul(place, pointer / WORD) };
         let base = e.add(bases, place);
         let base = e.load(Width::Word, base, 0);
         let argument = e.add(base, offset);
         e.store(Width::Word, argument, slot, 0);
         let more = e.binary(BinaryOp::And, bits, u64::from(MORE));
-        let [word, slot] = [word, slot].map(|address| e.add(address, WORD));
+        let [word, slot] = [(word, WORD), (slot, pointer)].map(|(address, bytes)| e.add(address, bytes));
         vec![word.into(), slot.into(), more.into()]
     });
     let first = e.add(row, WORD);
@@ -193,9 +237,10 @@ impl MethodRows {
         let all: Vec<(Base, Operand)> = known.into_iter().chain(weights).chain(areas).chain(inputs).chain(outputs).collect();
         let places: Vec<(u32, Operand)> = all.into_iter().filter_map(|(base, value)| Some((place(context, base)?, value))).collect();
         let count = places.iter().map(|(place, _)| place + 1).max().unwrap_or(0);
-        let bases = e.memory(WORD as u32 * count);
+        let pointer = e.layout.pointer as i32;
+        let bases = e.memory(pointer as u32 * count);
         for (place, value) in places {
-            e.store(Width::Word, value, bases, WORD as i32 * place as i32);
+            e.store(Width::Word, value, bases, pointer * place as i32);
         }
         Self { rows, data, bases, contents: vec![], relocations: vec![] }
     }
@@ -208,19 +253,17 @@ impl MethodRows {
 
     /// Writes the calls at the beginning of some steps as rows, and a call that walks them. Returns the number of these steps.
     pub fn write(&mut self, e: &mut Builder, (context, level): (&Context<'_>, &LevelKernels<'_>), steps: &[Step]) -> usize {
-        let row = |step: &Step| if let Step::Call(call) = step { Some((call.kernel, words(context, call)?)) } else { None };
-        let rows: Vec<(usize, Vec<u32>)> = steps.iter().map_while(row).collect();
+        let rows = run(context, steps);
         if rows.is_empty() {
             return 0;
         }
         let first = e.data(self.data, self.contents.len() as u64);
-        let bytes = rows.iter().map(|(_, words)| WORD * (1 + words.len() as u64)).sum();
-        let end = e.at(first, bytes);
+        let end = e.at(first, bytes(&rows) as u64);
         let status =
             e.call(Callee::Function(self.rows.function), Signature::status(3), [first, end, self.bases].map(Operand::Value).to_vec());
         e.leave_with(status);
-        for (kernel, words) in &rows {
-            let (offset, target) = (self.contents.len() as u32, RelocationTarget::Function(level.first + *kernel as u32));
+        for Row { call, words } in &rows {
+            let (offset, target) = (self.contents.len() as u32, RelocationTarget::Function(level.first + call.kernel as u32));
             self.relocations.push(Relocation { offset, kind: self.rows.distance, target, addend: 0 });
             self.contents.extend([0].iter().chain(words).flat_map(|word| word.to_le_bytes()));
         }

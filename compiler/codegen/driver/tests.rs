@@ -308,16 +308,21 @@ fn whole_call(kernel: usize, arguments: &[Address]) -> Step {
 #[test]
 fn calls_become_rows_that_one_function_walks() {
     const ROWS: u64 = START + 0x3400;
-    let fails = Callee::Pointer(Operand::Number(FUNCTIONS + 29));
-    let answer = move |_: &mut Vec<u8>, callee: Callee, _: &[u64]| u64::from(callee == fails) * 5;
+    // Distances are signed: with pointers of 64 bits, the functions lie below the rows.
+    let kernel = |layout: Layout, number: u64| {
+        let address = if layout.pointer == 4 { FUNCTIONS } else { i64::from(FUNCTIONS as u32 as i32).cast_unsigned() };
+        Callee::KernelAt(Operand::Number(address + number), KernelConvention::SystemV)
+    };
+    let fails = LAYOUTS.map(|layout| kernel(layout, 29));
+    let answer = move |_: &mut Vec<u8>, callee: Callee, _: &[u64]| u64::from(fails.contains(&callee)) * 5;
     on_each(&["aarch64"], &answer, |context, machine| {
         let long = [Address::Input(0, 4), Address::Constant(1, 8), Address::Scratch(64), Address::Variable(80), Address::Output(0, 0)];
         let long = [&long[..], &[Address::Scratch(0); 3]].concat();
         let steps = (0..30).flat_map(|kernel| [whole_call(kernel, &long), whole_call(kernel, &[Address::Constant(0, 3)])]).collect();
         let options = DriverOptions { small: true, ..DriverOptions::default() };
         with_options(context, (steps, &options), &mut |context| {
-            let Some(arguments) = rows::longest(context) else { return assert_eq!(machine.layout.pointer, 8) };
-            let rows = Rows { function: 40, arguments, distance: RelocationKind::ThumbDistance };
+            let arguments = rows::longest(context).expect("rows save much");
+            let rows = Rows { function: 40, arguments, convention: KernelConvention::SystemV, distance: RelocationKind::ThumbDistance };
             let (split, section) = split(context, 0, 0, 0, &Callees { parts: &[], rows: Some((rows, 1)) });
             check(&split, machine.layout);
             let section = section.expect("there are rows");
@@ -328,7 +333,7 @@ fn calls_become_rows_that_one_function_walks() {
             for relocation in &section.relocations {
                 let RelocationTarget::Function(kernel) = relocation.target else { panic!("a row names a kernel") };
                 let at = ROWS + u64::from(relocation.offset);
-                machine.write(at, 4, FUNCTIONS + u64::from(kernel) - at);
+                machine.write(at, 4, (FUNCTIONS + u64::from(kernel)).wrapping_sub(at));
             }
             let scratch = ARENA + context.interface.state_bytes;
             assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
@@ -341,9 +346,8 @@ fn calls_become_rows_that_one_function_walks() {
             let variable = ARENA + context.interface.state.variables.offset + 80;
             let constant = WEIGHTS + context.constants.offsets[1] + 8;
             let wanted = vec![BUFFER + 4, constant, scratch + 64, variable, BUFFER, scratch, scratch, scratch];
-            let kernel = |number| Callee::Pointer(Operand::Number(FUNCTIONS + number));
-            assert_eq!(machine.calls[56], (kernel(28), wanted));
-            assert_eq!((machine.calls[57].0, machine.calls[57].1[0]), (kernel(28), WEIGHTS + 3));
+            assert_eq!(machine.calls[56], (kernel(machine.layout, 28), wanted));
+            assert_eq!((machine.calls[57].0, machine.calls[57].1[0]), (kernel(machine.layout, 28), WEIGHTS + 3));
         });
     });
 }
@@ -354,6 +358,18 @@ fn few_calls_are_no_rows() {
         let options = DriverOptions { small: true, ..DriverOptions::default() };
         let steps = vec![whole_call(0, &[Address::Scratch(64); 8]); 8];
         with_options(context, (steps, &options), &mut |context| assert_eq!(rows::longest(context), None));
+    });
+}
+
+#[test]
+fn a_run_of_few_calls_is_code_with_pointers_of_64_bits() {
+    on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
+        let calls = vec![whole_call(0, &[Address::Scratch(64); 8]); 3];
+        let branch = |then: &[Step]| Step::If { condition: Address::Scratch(0), then: then.to_vec(), otherwise: vec![] };
+        let count = |steps: &[Step]| rows::rows_of(context, steps).len();
+        let is_narrow = machine.layout.pointer == 4;
+        assert_eq!((count(&calls[..2]), count(&calls)), (if is_narrow { 2 } else { 0 }, 3));
+        assert_eq!(count(&[branch(&calls), calls[0].clone(), branch(&[]), calls[1].clone()]), if is_narrow { 5 } else { 3 });
     });
 }
 

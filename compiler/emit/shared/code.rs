@@ -3,6 +3,7 @@
 use super::bug::bug;
 use super::patch::patch;
 use super::stubs::{Linked, SLOT, STUB};
+use crate::codegen::section::Section as Data;
 use crate::codegen::{CompiledFunction, CompiledModel, Relocation, RelocationKind, RelocationTarget};
 use crate::diagnostic::Diagnostic;
 
@@ -67,6 +68,21 @@ impl<'a> Code<'a> {
             }
         }
         Ok(bytes)
+    }
+
+    /// Fills the distances to functions into a piece of data at the address `start`.
+    ///
+    /// # Errors
+    /// A bug's diagnostic if a distance does not fit, or its target is no function.
+    pub fn fill_distances(&self, bytes: &mut [u8], start: u64, text: u64, data: &Data) -> Result<(), Diagnostic> {
+        for relocation in &data.relocations {
+            let wrong = || bug(format!("{} has no distance: {relocation:?}", data.name));
+            let RelocationTarget::Function(number) = relocation.target else { return Err(wrong()) };
+            let target = text + self.functions.get(number as usize).ok_or_else(wrong)?;
+            let (at, target) = (relocation.offset, target.wrapping_add_signed(relocation.addend));
+            patch(relocation.kind, bytes, at as usize, target, start + u64::from(at)).ok_or_else(wrong)?;
+        }
+        Ok(())
     }
 
     /// Returns the address that a relocation refers to, and the address relative to which its distance counts.

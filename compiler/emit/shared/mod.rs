@@ -102,6 +102,7 @@ impl Library<'_> {
         for (name, bytes) in filled {
             file.fill(name, bytes);
         }
+        self.fill_distances(&mut file, &code)?;
         Ok(file.image())
     }
 
@@ -150,6 +151,18 @@ impl Library<'_> {
         for (name, bytes) in [("info", self.record.to_bytes()), ("ports", self.ports())] {
             file.add(Section::new(format!(".rodata.{}", self.named(name)), elf::SHT_PROGBITS, 8, bytes).loaded());
         }
+    }
+
+    /// Fills the distances to functions into the data that has some.
+    fn fill_distances(&self, file: &mut File, code: &Code<'_>) -> Result<(), Diagnostic> {
+        for (data, name) in self.compiled.data.iter().zip(self.names()) {
+            if let Contents::Bytes(bytes) = &data.contents {
+                let mut bytes = bytes.clone();
+                code.fill_distances(&mut bytes, file.address(&name), file.address(".text"), data)?;
+                file.fill(&name, bytes);
+            }
+        }
+        Ok(())
     }
 
     /// Returns the description as a C string.

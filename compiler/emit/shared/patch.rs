@@ -1,4 +1,4 @@
-//! Distances in instructions. The formulas are from the psABIs of the three instruction sets.
+//! Distances in instructions and data. The formulas are from the psABIs of the three instruction sets.
 
 use crate::codegen::RelocationKind;
 
@@ -10,7 +10,11 @@ const ADRP_PAGE: u64 = 4096;
 pub fn patch(kind: RelocationKind, code: &mut [u8], at: usize, target: u64, place: u64) -> Option<()> {
     let distance = target.wrapping_sub(place).cast_signed();
     match kind {
-        RelocationKind::X86Relative | RelocationKind::X86Call => {
+        RelocationKind::X86Relative
+        | RelocationKind::X86Call
+        | RelocationKind::X86Distance
+        | RelocationKind::Aarch64Distance
+        | RelocationKind::RiscvDistance => {
             let field = code.get_mut(at..at + 4)?;
             field.copy_from_slice(&i32::try_from(distance).ok()?.to_le_bytes());
         }
@@ -33,8 +37,7 @@ pub fn patch(kind: RelocationKind, code: &mut [u8], at: usize, target: u64, plac
         RelocationKind::RiscvHigh => set(code, at, UPPER, upper(distance)?)?,
         RelocationKind::RiscvLow => set(code, at, LOWER, lower(distance))?,
         // No library has these relocations.
-        RelocationKind::ThumbCall | RelocationKind::ThumbLow | RelocationKind::ThumbHigh => return None,
-        RelocationKind::ThumbDistance | RelocationKind::RiscvDistance => return None,
+        RelocationKind::ThumbCall | RelocationKind::ThumbLow | RelocationKind::ThumbHigh | RelocationKind::ThumbDistance => return None,
     }
     Some(())
 }
@@ -78,7 +81,9 @@ mod tests {
     #[test]
     fn distances_are_where_the_instructions_have_them() {
         use RelocationKind::*;
-        assert_eq!(patched(X86Relative, 0, 0x1000, 0x2000), Some(0xffff_f000));
+        for kind in [X86Relative, X86Distance, Aarch64Distance, RiscvDistance] {
+            assert_eq!(patched(kind, 0, 0x1000, 0x2000), Some(0xffff_f000), "{kind:?}");
+        }
         assert_eq!(patched(Aarch64Call, 0x9400_0000, 0x1000, 0x2000), Some(0x97ff_fc00), "bl .-4096");
         assert_eq!(patched(Aarch64Page, 0x9000_0010, 0x1_5678, 0x2_1234), Some(0x90ff_ffb0), "adrp x16, .-12 pages");
         assert_eq!(patched(Aarch64Page, 0x9000_0000, 0x3000, 0x2ff0), Some(0xb000_0000), "adrp x0, .+1 page");

@@ -156,6 +156,7 @@ impl Machine<'_> {
                 let arguments = self.operands(frame, arguments);
                 let callee = match callee {
                     Callee::Pointer(address) => Callee::Pointer(Operand::Number(self.operand(frame, *address))),
+                    Callee::KernelAt(address, convention) => Callee::KernelAt(Operand::Number(self.operand(frame, *address)), *convention),
                     known => *known,
                 };
                 self.calls.push((callee, arguments.clone()));

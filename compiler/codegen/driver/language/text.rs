@@ -173,13 +173,20 @@ impl Printer<'_> {
 
     fn call(&self, callee: Callee, signature: &Signature, arguments: &[Operand]) -> String {
         let callee = match callee {
-            Callee::Kernel(number, KernelConvention::Target) => format!("kernel {}", named(self.names.functions, number)),
-            Callee::Kernel(number, KernelConvention::SystemV) => format!("kernel sysv {}", named(self.names.functions, number)),
+            Callee::Kernel(number, convention) => format!("kernel {}{}", prefix(convention), named(self.names.functions, number)),
+            Callee::KernelAt(address, convention) => format!("kernel {}at {address} as {signature}", prefix(convention)),
             Callee::Function(number) => format!("function {}", named(self.names.functions, number)),
             Callee::Import(number) => format!("import {}", named(self.names.imports, number)),
             Callee::Pointer(address) => format!("pointer {address} as {signature}"),
         };
         format!("call {callee}({})", list(arguments))
+    }
+}
+
+fn prefix(convention: KernelConvention) -> &'static str {
+    match convention {
+        KernelConvention::Target => "",
+        KernelConvention::SystemV => "sysv ",
     }
 }
 

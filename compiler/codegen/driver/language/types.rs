@@ -116,6 +116,8 @@ impl Signature {
 pub enum Callee {
     /// The kernel with this number, called by the convention of its back end.
     Kernel(u32, KernelConvention),
+    /// The kernel at an address, called by the convention of its back end.
+    KernelAt(Operand, KernelConvention),
     /// The function with this number, called by the convention of C.
     Function(u32),
     /// The imported function with this number.

@@ -166,7 +166,7 @@ impl Verifier<'_> {
 
     fn call(&self, callee: Callee, signature: &Signature, arguments: &[Operand]) -> Result<Vec<Width>, Rule> {
         self.signature(signature)?;
-        if let Callee::Pointer(address) = callee {
+        if let Callee::Pointer(address) | Callee::KernelAt(address, _) = callee {
             self.operand(address, Width::Word)?;
         }
         if arguments.len() != signature.parameters.len() {

@@ -326,7 +326,7 @@ where
         let callee = match callee {
             Callee::Kernel(number, _) | Callee::Function(number) => Called::Named(RelocationTarget::Function(number)),
             Callee::Import(number) => Called::Named(RelocationTarget::External(number)),
-            Callee::Pointer(address) => Called::At(self.register(address, Width::Word)?),
+            Callee::Pointer(address) | Callee::KernelAt(address, _) => Called::At(self.register(address, Width::Word)?),
         };
         let arguments: Vec<VReg> =
             arguments.iter().zip(&called.parameters).map(|(&argument, &width)| self.register(argument, width)).collect::<Result<_, _>>()?;
