@@ -354,12 +354,15 @@ impl<'a> Driver<'a> {
         self.rows.iter().find(|rows| rows.convention == convention).copied()
     }
 
+    /// Returns the maximum stack of the kernels of some calls.
+    fn stack_of_calls(&self, kernels: &LevelKernels<'_>, calls: Vec<&Call>) -> u32 {
+        let stack = |call: &Call| self.functions[kernels.first as usize + call.kernel].code.stack_bytes;
+        calls.into_iter().map(stack).max().unwrap_or(0)
+    }
+
     /// Returns the maximum stack of the kernels that a method calls, with the function that calls them for rows.
     fn stack_of_kernels(&self, kernels: &LevelKernels<'_>, steps: &[Step]) -> u32 {
-        let deepest = |calls: Vec<&Call>| {
-            let stack = |call: &Call| self.functions[kernels.first as usize + call.kernel].code.stack_bytes;
-            calls.into_iter().map(stack).max().unwrap_or(0)
-        };
+        let deepest = |calls| self.stack_of_calls(kernels, calls);
         let rows = self
             .rows_of(kernels.convention)
             .map(|rows| (rows, driver::rows_of(self.context, steps)))
@@ -389,7 +392,7 @@ impl<'a> Driver<'a> {
             let body = self.compile(name, write)?;
             let suffix = level_suffix(&levels, number);
             self.data.extend(section.map(|section| Section { name: format!("{}{suffix}", section.name).into(), ..section }));
-            let below = u64::from(self.stack_of_kernels(kernels, steps) + of_parts).max(below_regions);
+            let below = u64::from(self.stack_of_kernels(kernels, steps)).max(of_parts).max(below_regions);
             deepest = deepest.max(u64::from(body.code.stack_bytes) + below);
             bodies.push(body);
         }
@@ -421,8 +424,9 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Compiles the functions that do parts of a method's steps, in the order of [`driver::in_parts`]. Also returns the maximum stack of one.
-    fn parts(&mut self, level: usize, steps: &[Step]) -> Result<(Vec<u32>, u32), Diagnostics> {
+    /// Compiles the functions that do parts of a method's steps, in the order of [`driver::in_parts`]. Also returns the maximum stack of one with its
+    /// kernels.
+    fn parts(&mut self, level: usize, steps: &[Step]) -> Result<(Vec<u32>, u64), Diagnostics> {
         let context = self.context;
         let (mut numbers, mut deepest) = (Vec::new(), 0);
         let mut known: FxHashMap<_, u32> = FxHashMap::default();
@@ -435,8 +439,9 @@ impl<'a> Driver<'a> {
             let Some(call) = work.calls().first().copied() else { continue };
             let kernel = self.functions[(context.levels[level].first as usize) + call.kernel].name.clone();
             let body = self.compile(&kernel, || driver::part(context, level, work))?;
-            let (body, below) = self.guarded_body(body, 0, |number| format!("{kernel}_work{number}"), Some(level));
-            deepest = deepest.max(body.code.stack_bytes + below as u32);
+            let of_kernels = self.stack_of_calls(&context.levels[level], work.calls()).into();
+            let (body, below) = self.guarded_body(body, of_kernels, |number| format!("{kernel}_work{number}"), Some(level));
+            deepest = deepest.max(u64::from(body.code.stack_bytes) + below);
             let number = self.functions.len() as u32;
             self.functions.push(body.into_function(format!("{kernel}_part{number}"), false, Some(level)));
             known.insert(outline, number);
@@ -580,11 +585,15 @@ mod tests {
     }
 
     fn compile_by(kernel: fn(&str) -> Result<Code, CodegenError>) -> Result<CompiledModel, Diagnostics> {
+        compile_program(&program(), kernel)
+    }
+
+    fn compile_program(program: &Program, kernel: fn(&str) -> Result<Code, CodegenError>) -> Result<CompiledModel, Diagnostics> {
         let target = target("riscv64-none-elf").unwrap();
         let options = DriverOptions { name: "net".into(), ..DriverOptions::default() };
-        let (machine, program) = (level(target, None).unwrap(), program());
+        let machine = level(target, None).unwrap();
         let back_end = Pretending(Cranelift::new(machine, &target.triple()).unwrap(), kernel);
-        compile_with(&[Level { machine, program: &program }], &[0; 32], &options, &[Box::new(back_end)], target.platform)
+        compile_with(&[Level { machine, program }], &[0; 32], &options, &[Box::new(back_end)], target.platform)
     }
 
     fn code(stack_bytes: u32) -> Code {
@@ -631,6 +640,22 @@ mod tests {
         let found = assumed(&program, 0);
         assert_eq!(found, Assumed { parameters: vec![interval(0, 4), interval(0, 8)], elements: [(1, interval(1, 32))].into() });
         assert_eq!(assumed(&program, 1), Assumed::default());
+    }
+
+    #[test]
+    fn a_part_needs_the_stack_of_its_own_kernels() {
+        let mut program = program();
+        let mut b = KernelBuilder::new("b");
+        b.integer();
+        b.integer();
+        program.kernels[1] = b.finish();
+        let Step::Call(cut) = &mut program.methods[0].steps[0] else { panic!("a call") };
+        cut.division = Division::Ranges(Ranges { rounds: 8, most: 4, ..Ranges::default() });
+        let stack = |kernel| compile_program(&program, kernel).unwrap().stack_bytes;
+        let whole_is_deep = stack(|kernel| Ok(code(if kernel == "a" { 5001 } else { 1 })));
+        let cut_is_deep = stack(|kernel| Ok(code(if kernel == "b" { 5001 } else { 1 })));
+        assert!(whole_is_deep < cut_is_deep, "{whole_is_deep} and {cut_is_deep}");
+        assert_eq!(whole_is_deep, stack(|kernel| Ok(code(if kernel == "a" { 5001 } else { 2001 }))));
     }
 
     #[test]
