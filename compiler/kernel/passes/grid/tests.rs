@@ -116,6 +116,25 @@ fn a_mark_does_not_hold_for_values_that_positions_compute_again() {
     assert_eq!(positions(&text.replace("load y[3]", "add 3, 0")), [8]);
 }
 
+/// The value is computed before two loops: positions of the inner one would compute it again, too.
+#[test]
+fn values_before_a_loop_hold_back_the_loops_inside_it() {
+    let text = "kernel @k(y: output i32[64] align 4) {
+      %1: i32 = load y[3]
+      for each %2 in 0..8 step 1 {
+        %3: i64 = mul %2, 8
+        for each %4 in 0..8 step 1 {
+          %5: i64 = add %3, %4
+          %6: i32 = load y[%5]
+          %7: i32 = add %6, %1
+          store y[%5], %7
+        }
+      }
+    }";
+    assert_eq!(positions(text), [1]);
+    assert_eq!(positions(&text.replace("load y[3]", "add 3, 0")), [64]);
+}
+
 #[test]
 fn nested_loops_multiply_and_the_rest_of_a_row_is_one_more() {
     let text = "kernel @k(x: input f32[55] align 4, y: output f32[55] align 4) {

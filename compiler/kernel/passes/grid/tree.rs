@@ -83,12 +83,14 @@ pub struct Planner<'k> {
     positions: Vec<Value>,
     /// Counters of all enclosing loops.
     around: Vec<Value>,
+    /// For each enclosing loop, the reads before it that every position repeats; `None` if their places are unknown.
+    before: Vec<Option<Vec<Access>>>,
 }
 
 impl<'k> Planner<'k> {
     /// Makes a planner for a verified kernel whose callers keep what is assumed. `places` says where its pointer parameters are.
     pub fn new(kernel: &'k Kernel, assumed: &Assumed, places: &Places, independence: Independence) -> Self {
-        Self { loops: Loops::of(kernel, assumed, places), independence, positions: vec![], around: vec![] }
+        Self { loops: Loops::of(kernel, assumed, places), independence, positions: vec![], around: vec![], before: vec![] }
     }
 
     /// Divides the kernel's body into stages that run one after another. The items of a stage run at the same time.
@@ -200,12 +202,14 @@ impl<'k> Planner<'k> {
     /// Returns the loop as positions, if its rounds or rounds inside it are positions.
     fn nest(&mut self, region: &Region, range: &Range<usize>, outer: u64) -> Option<Nest> {
         let (counter, most, body) = self.candidate(region, range)?;
-        let is_apart = most > 1 && self.may_be_apart(region, range) && self.is_apart(region, range, counter, body);
+        self.before.push(self.reads_before(region, range));
+        let is_apart = most > 1 && self.may_be_apart(region, range) && self.is_apart(counter, body);
         let rounds = if is_apart { most as u64 } else { 1 };
         self.around.push(counter);
         self.positions.extend(is_apart.then_some(counter));
         let tree = self.tree(body, outer.saturating_mul(rounds));
         self.around.pop();
+        self.before.pop();
         self.positions.truncate(self.positions.len() - usize::from(is_apart));
         // A loop that every position runs may contain only the loop that is divided.
         let tree = match tree {
@@ -221,30 +225,38 @@ impl<'k> Planner<'k> {
         self.independence == Independence::Places || region.statements[range.clone()].iter().all(is_marked)
     }
 
+    /// Returns the reads before a range that every position repeats. `None` if their places are unknown, or in local arrays.
+    fn reads_before(&self, region: &Region, range: &Range<usize>) -> Option<Vec<Access>> {
+        let mut around = self.around.clone();
+        let mut reads = Vec::new();
+        for number in needed(region, range).into_iter().filter(|number| !range.contains(number)) {
+            let statement = std::slice::from_ref(&region.statements[number]);
+            self.loops.accesses(statement, &mut around, &mut reads)?;
+            if self.reads_local(statement) {
+                return None;
+            }
+        }
+        Some(reads)
+    }
+
     /// Tests whether different rounds of a loop are independent of each other, and of the values that each position computes before it.
-    fn is_apart(&self, region: &Region, range: &Range<usize>, counter: Value, body: &Region) -> bool {
+    fn is_apart(&self, counter: Value, body: &Region) -> bool {
         if self.has_local(body, &(0..body.statements.len())) && !self.keeps_locals(body) {
             return false;
         }
-        let mut around = self.around.clone();
-        let mut before = Vec::new();
-        for number in needed(region, range).into_iter().filter(|number| !range.contains(number)) {
-            let statement = std::slice::from_ref(&region.statements[number]);
-            if self.loops.accesses(statement, &mut around, &mut before).is_none() || self.reads_local(statement) {
-                return false;
-            }
-        }
-        if before.is_empty() && self.has_marks_around() {
+        let Some(before) = self.before.iter().map(Option::as_ref).collect::<Option<Vec<_>>>() else { return false };
+        if before.iter().all(|reads| reads.is_empty()) && self.has_marks_around() {
             return true;
         }
+        let mut around = self.around.clone();
         around.push(counter);
         let mut inside = Vec::new();
         if self.loops.accesses(&body.statements, &mut around, &mut inside).is_none() {
             return false;
         }
         dedup(&mut inside);
-        let read_before = |a: &Access| inside.iter().any(|b| self.loops.meet(a, b, |_| Rounds::Any));
-        (self.has_marks_around() || self.are_apart(&inside, counter)) && !before.iter().any(read_before)
+        let is_written = |read: &Access| inside.iter().any(|access| self.loops.meet(read, access, |_| Rounds::Any));
+        (self.has_marks_around() || self.are_apart(&inside, counter)) && !before.into_iter().flatten().any(is_written)
     }
 
     /// Tests whether the mark of a loop is enough. A mark holds for one round of the loops around. It holds for all their rounds if these are positions,
