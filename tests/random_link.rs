@@ -7,7 +7,7 @@ mod linked;
 mod support;
 
 use linked::tools::*;
-use linked::{Calls, Linked, Tools, alignment, weights_of};
+use linked::{Call, Linked, Outputs, Tools, alignment, weights_of};
 use modelc::compile::{model_info, object_files};
 use modelc::diagnostic::Kind;
 use modelc::emit::{ObjectFiles, ObjectOptions};
@@ -36,8 +36,8 @@ struct Case {
     module: Module,
     lowered: Lowered,
     files: ObjectFiles,
-    calls: Calls,
-    expected: Calls,
+    calls: Vec<Call>,
+    expected: Outputs,
 }
 
 /// Makes the graph of a seed: operators at random, element-wise work that joins again, rows, batches, or chains of convolutions. Machines with
@@ -87,7 +87,8 @@ fn compile(seed: u64, tools: Tools) -> Result<Option<Case>, String> {
     let files = object_files(&lowered, &module, &model_info(&Vec::new(), "random"), &options).map_err(|error| error.to_string())?;
     let mut interpreter = Interpreter::new(&module);
     let expected = (0..CALLS).map(|_| interpreter.run(0, &inputs)).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-    Ok(Some(Case { seed, module, lowered, files, calls: vec![inputs; CALLS], expected }))
+    let calls = (0..CALLS).map(|_| Call { method: 0, inputs: inputs.clone() }).collect();
+    Ok(Some(Case { seed, module, lowered, files, calls, expected }))
 }
 
 impl Case {
@@ -95,7 +96,7 @@ impl Case {
         Linked {
             name: format!("g{}", self.seed),
             files: &self.files,
-            method: &self.lowered.program.methods[0],
+            methods: &self.lowered.program.methods,
             library: None,
             weights: weights_of(&self.files),
             calls: &self.calls,
@@ -103,7 +104,7 @@ impl Case {
     }
 
     /// Compares the outputs of all calls with the interpreter's.
-    fn compare(&self, outputs: &Calls) -> Result<(), String> {
+    fn compare(&self, outputs: &Outputs) -> Result<(), String> {
         for (number, (found, expected)) in outputs.iter().flatten().zip(self.expected.iter().flatten()).enumerate() {
             support::compare(found, expected, TOLERANCE).map_err(|error| format!("output {number} of all calls: {error}"))?;
         }

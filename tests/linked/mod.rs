@@ -6,9 +6,10 @@ pub mod alignment;
 pub mod tools;
 
 use modelc::emit::{Image, ObjectFiles};
-use modelc::interface::has_shape;
+use modelc::interface::{has_shape, identifier};
 use modelc::ir::Tensor;
 use modelc::program::{Method, Port};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,8 +61,16 @@ impl Tools {
     }
 }
 
-/// Inputs or outputs of each call.
-pub type Calls = Vec<Vec<Tensor>>;
+/// A call of a method.
+pub struct Call {
+    /// Number of the method.
+    pub method: usize,
+    /// Its inputs, as they are in memory.
+    pub inputs: Vec<Tensor>,
+}
+
+/// Outputs of each call.
+pub type Outputs = Vec<Vec<Tensor>>;
 
 /// A model of the program.
 pub struct Linked<'a> {
@@ -69,17 +78,22 @@ pub struct Linked<'a> {
     pub name: String,
     /// Object and header.
     pub files: &'a ObjectFiles,
-    /// The method to call.
-    pub method: &'a Method,
+    /// The methods of the model.
+    pub methods: &'a [Method],
     /// The shared library to link instead of the object.
     pub library: Option<Vec<u8>>,
     /// External weights.
     pub weights: Option<Vec<u8>>,
-    /// Inputs of each call.
-    pub calls: &'a Calls,
+    /// The calls, in order.
+    pub calls: &'a [Call],
 }
 
 impl Linked<'_> {
+    /// Returns each call with its method.
+    fn calls(&self) -> impl Iterator<Item = (&Call, &Method)> {
+        self.calls.iter().map(|call| (call, &self.methods[call.method]))
+    }
+
     /// Returns the name of the linked file.
     pub fn file(&self) -> String {
         format!("{}.{}", self.name, if self.library.is_some() { "so" } else { "o" })
@@ -99,7 +113,7 @@ pub struct Way {
 ///
 /// # Errors
 /// The errors of [`run_each_way`].
-pub fn run(models: &[Linked<'_>], tools: Tools) -> Result<Vec<Calls>, String> {
+pub fn run(models: &[Linked<'_>], tools: Tools) -> Result<Vec<Outputs>, String> {
     Ok(run_each_way(models, tools, &[Way::default()])?.remove(0))
 }
 
@@ -107,16 +121,16 @@ pub fn run(models: &[Linked<'_>], tools: Tools) -> Result<Vec<Calls>, String> {
 ///
 /// # Errors
 /// A message if a tool is missing, or if the program does not compile or fails. The last model in its output is the cause.
-pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result<Vec<Vec<Calls>>, String> {
+pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result<Vec<Vec<Outputs>>, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).map_err(|error| error.to_string());
     let (mut text, mut inputs) = (String::new(), Vec::new());
     for model in models {
         write(&model.file(), &model.library.clone().unwrap_or_else(|| model.files.object.to_vec()))?;
         write(&format!("{}.h", model.name), model.files.header.as_bytes())?;
-        text.push_str(&buffers(model));
+        text.push_str(&program_of(model));
         inputs.extend(model.weights.iter().flatten());
-        for (tensor, port) in model.calls.iter().flat_map(|call| call.iter().zip(&model.method.inputs)) {
+        for (tensor, port) in model.calls().flat_map(|(call, method)| call.inputs.iter().zip(&method.inputs)) {
             let extents: &[u64] = if has_shape(port) { &tensor.shape } else { &[] };
             extents.iter().for_each(|extent| inputs.extend(&extent.to_le_bytes()[..tools.word]));
             inputs.extend(&tensor.bytes);
@@ -125,8 +139,8 @@ pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result
         }
     }
     text.push_str("#define RUN_ALL(inputs, outputs) \\\n");
-    for Linked { name, calls, .. } in models {
-        let _ = writeln!(text, "  fputs(\"{name}\\n\", stderr); {name}_run(inputs, outputs, {}); \\", calls.len());
+    for Linked { name, .. } in models {
+        let _ = writeln!(text, "  fputs(\"{name}\\n\", stderr); {name}_run(inputs, outputs); \\");
     }
     text.push('\n');
     write("models.h", text.as_bytes())?;
@@ -148,9 +162,9 @@ pub fn run_each_way(models: &[Linked<'_>], tools: Tools, ways: &[Way]) -> Result
 }
 
 /// Parses the outputs of each call of each model from the output of the program.
-fn all_calls(models: &[Linked<'_>], mut outputs: &[u8], word: usize) -> Option<Vec<Calls>> {
-    let all = models.iter().map(|model| model.calls.iter().map(|_| take(&mut outputs, &model.method.outputs, word)).collect());
-    let all: Option<Vec<Calls>> = all.collect();
+fn all_calls(models: &[Linked<'_>], mut outputs: &[u8], word: usize) -> Option<Vec<Outputs>> {
+    let all = models.iter().map(|model| model.calls().map(|(_, method)| take(&mut outputs, &method.outputs, word)).collect());
+    let all: Option<Vec<Outputs>> = all.collect();
     all.filter(|_| outputs.is_empty())
 }
 
@@ -173,45 +187,67 @@ fn take(bytes: &mut &[u8], ports: &[Port], word: usize) -> Option<Vec<Tensor>> {
     Some(outputs)
 }
 
-/// Writes the definitions that `model.h` needs for one model, and includes `model.h`.
-fn buffers(model: &Linked<'_>) -> String {
-    let (name, method) = (&model.name, model.method);
+/// Writes the part of the program that runs one model: `model.h` for the model, and `method.h` for each method that is called.
+fn program_of(model: &Linked<'_>) -> String {
+    let name = &model.name;
     let mut text = format!("#include \"{name}.h\"\n#define NAMED(rest) {name}##rest\n#define SIZED(rest) {}##rest\n", name.to_uppercase());
     if model.weights.is_some() {
         let _ = writeln!(text, "#define WEIGHTS SIZED(_WEIGHTS_BYTES)");
     }
+    text.push_str("#include \"model.h\"\n");
+    let called: BTreeSet<usize> = model.calls.iter().map(|call| call.method).collect();
+    let prefix = |method: usize| format!("{name}_{}", identifier(&model.methods[method].name));
+    for &method in &called {
+        text.push_str(&buffers(&prefix(method), &model.methods[method]));
+    }
+    let _ = writeln!(text, "static void {name}_run(FILE *inputs, FILE *outputs)\n{{\n  unsigned char *arena = {name}_start(inputs);");
+    for &method in &called {
+        let _ = writeln!(text, "  {}_allocate();", prefix(method));
+    }
+    for call in model.calls {
+        let _ = writeln!(text, "  {}_step(arena, inputs, outputs);", prefix(call.method));
+    }
+    text.push_str("}\n#undef NAMED\n#undef SIZED\n#undef WEIGHTS\n");
+    text
+}
+
+/// Writes the definitions that `method.h` needs for one method, and includes `method.h`.
+fn buffers(method_name: &str, method: &Method) -> String {
+    let mut text = format!("#define METHOD(rest) {method_name}##rest\n");
     let mut allocated = String::new();
     for (direction, ports) in [("in", &method.inputs), ("out", &method.outputs)] {
-        for (index, port) in ports.iter().enumerate() {
+        for (index, port) in ports.iter().enumerate().filter(|(_, port)| !port.scalar) {
             let alignment = (port.element.bits() / 8).max(1);
-            let _ = writeln!(text, "static unsigned char *{name}_{direction}{index};");
-            let _ = writeln!(allocated, "  {name}_{direction}{index} = guarded({}, {alignment});", port.bytes);
+            let _ = writeln!(text, "static unsigned char *{method_name}_{direction}{index};");
+            let _ = writeln!(allocated, "  {method_name}_{direction}{index} = guarded({}, {alignment});", port.bytes);
         }
     }
-    let _ = writeln!(text, "static void {name}_allocate(void)\n{{\n{allocated}}}");
-    let _ = writeln!(text, "static void {name}_read(FILE *file, {name}_forward_inputs *in)\n{{\n  (void)file; (void)in;");
+    let _ = writeln!(text, "static void {method_name}_allocate(void)\n{{\n{allocated}}}");
+    let _ = writeln!(text, "static void {method_name}_read(FILE *file, {method_name}_inputs *in)\n{{\n  (void)file; (void)in;");
     for (index, port) in method.inputs.iter().enumerate() {
         if has_shape(port) {
             let _ = writeln!(text, "  CHECK(fread(in->in{index}_shape, sizeof(size_t), {0}, file) == {0});", port.shape.len());
         }
-        let _ = writeln!(
-            text,
-            "  CHECK(fread({name}_in{index}, 1, {0}, file) == {0});\n  in->in{index} = (void *){name}_in{index};",
-            port.bytes
-        );
+        let memory = if port.scalar { format!("&in->in{index}") } else { format!("{method_name}_in{index}") };
+        let _ = writeln!(text, "  CHECK(fread({memory}, 1, {0}, file) == {0});", port.bytes);
+        if !port.scalar {
+            let _ = writeln!(text, "  in->in{index} = (void *){memory};");
+        }
     }
-    let _ = writeln!(text, "}}\nstatic void {name}_prepare({name}_forward_outputs *out)\n{{\n  (void)out;");
-    for index in 0..method.outputs.len() {
-        let _ = writeln!(text, "  out->out{index} = (void *){name}_out{index};");
+    let _ = writeln!(text, "}}\nstatic void {method_name}_prepare({method_name}_outputs *out)\n{{\n  (void)out;");
+    for (index, _) in method.outputs.iter().enumerate().filter(|(_, port)| !port.scalar) {
+        let _ = writeln!(text, "  out->out{index} = (void *){method_name}_out{index};");
     }
-    let _ = writeln!(text, "}}\nstatic void {name}_write(FILE *file, const {name}_forward_outputs *out)\n{{\n  (void)file; (void)out;");
+    let _ =
+        writeln!(text, "}}\nstatic void {method_name}_write(FILE *file, const {method_name}_outputs *out)\n{{\n  (void)file; (void)out;");
     for (index, port) in method.outputs.iter().enumerate() {
         if has_shape(port) {
             let _ = writeln!(text, "  CHECK(fwrite(out->out{index}_shape, sizeof(size_t), {0}, file) == {0});", port.shape.len());
         }
-        let _ = writeln!(text, "  CHECK(fwrite({name}_out{index}, 1, {0}, file) == {0});", port.bytes);
+        let memory = if port.scalar { format!("&out->out{index}") } else { format!("{method_name}_out{index}") };
+        let _ = writeln!(text, "  CHECK(fwrite({memory}, 1, {0}, file) == {0});", port.bytes);
     }
-    text.push_str("}\n#include \"model.h\"\n#undef NAMED\n#undef SIZED\n#undef WEIGHTS\n");
+    text.push_str("}\n#include \"method.h\"\n#undef METHOD\n");
     text
 }
 

@@ -91,7 +91,12 @@ pub fn load(path: &Path) -> Result<Module, Diagnostics> {
 /// equal relative one. So our distance from the reference is 1.3e-5 of the largest output, and XNNPACK's is 2.1e-4.
 ///
 /// PyTorch's outputs are recorded for the MobileNet, whose 52 convolutions accumulate differences in the order of sums: 1.1e-5.
-const OTHER_KERNELS: &[(&str, f64)] = &[("mediapipe-selfie_segmentation", 2.5e-4), ("mobilenet_v2_w35_96.vulkan", 2e-5)];
+const OTHER_KERNELS: &[(&str, f64)] = &[
+    ("mediapipe-selfie_segmentation", 2.5e-4),
+    ("mobilenet_v2_w35_96.portable", 2e-5),
+    ("mobilenet_v2_w35_96.vulkan", 2e-5),
+    ("mobilenet_v2_w35_96.xnnpack", 2e-5),
+];
 
 /// Delegates that quantize rows at run time, with their tolerances on a level without fused multiply-adds. The recorded runtime fuses them.
 /// Without fusion, a float near the middle between two integers can be rounded to the other one. This is one step of a row: 4.9e-3 of the
@@ -216,7 +221,7 @@ pub fn arguments(module: &Module, method: &Method, inputs: &Archive, call: usize
 }
 
 /// Returns the method of each recorded call, from the `.json` beside a model; empty without such a file.
-fn methods_of_calls(model: &Path) -> Vec<String> {
+pub fn methods_of_calls(model: &Path) -> Vec<String> {
     let Ok(text) = std::fs::read_to_string(model.with_extension("json")) else { return Vec::new() };
     let json: serde_json::Value = serde_json::from_str(&text).expect("the description of the calls is JSON");
     let calls = json["calls"].as_array().cloned().unwrap_or_default();
