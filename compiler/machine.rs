@@ -519,6 +519,12 @@ const CORTEX_M55: CpuMachine = cortex(
     &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp, Extension::Fpu, Extension::Doubles, Extension::Mve],
     Machine { byte_sixteens: true, ..WITH_FPU },
 );
+/// Vectors are those of integers in any case, since vectors of floats lose subnormal numbers.
+const CORTEX_M55_NOFP: CpuMachine = cortex(
+    "cortex-m55+nofp",
+    &[Extension::Thumb2, Extension::Armv8M, Extension::Dsp, Extension::Mve],
+    Machine { byte_sixteens: true, ..WITHOUT_FPU },
+);
 
 /// RV32IMC: a core of RISC-V without floats. All but the zero register, the pointers that programs keep, and one for sequences hold words.
 const RV32IMC: CpuMachine = CpuMachine {
@@ -552,7 +558,9 @@ pub const MICROCONTROLLERS: &[CpuMachine] = &[
     CpuMachine { level: "cortex-m7+nofp", ..CORTEX_M4 },
     CORTEX_M33,
     CORTEX_M55,
+    CORTEX_M55_NOFP,
     CpuMachine { level: "cortex-m85", ..CORTEX_M55 },
+    CpuMachine { level: "cortex-m85+nofp", ..CORTEX_M55_NOFP },
     CORTEX_M33_NOFP,
     CORTEX_M33_NODSP,
     CORTEX_M33_LEAST,
@@ -567,6 +575,10 @@ pub const MICROCONTROLLERS: &[CpuMachine] = &[
     strict("cortex-m33+nofp+strict-align", CORTEX_M33_NOFP),
     strict("cortex-m33+nodsp+strict-align", CORTEX_M33_NODSP),
     strict("cortex-m33+nodsp+nofp+strict-align", CORTEX_M33_LEAST),
+    strict("cortex-m55+strict-align", CORTEX_M55),
+    strict("cortex-m55+nofp+strict-align", CORTEX_M55_NOFP),
+    strict("cortex-m85+strict-align", CORTEX_M55),
+    strict("cortex-m85+nofp+strict-align", CORTEX_M55_NOFP),
     CORTEX_M0PLUS,
     CpuMachine { level: "cortex-m0", ..CORTEX_M0PLUS },
     CpuMachine { level: "cortex-m23", extensions: &[Extension::Armv8M], ..CORTEX_M0PLUS },

@@ -93,7 +93,7 @@ pub const TARGETS: &[Target] = &[
     chips::V8M_BASE,
     chips::V8M,
     chips::V8M_FLOAT,
-    chips::V81M_FLOAT,
+    chips::V81M,
     chips::RV32IMC,
     chips::RV32IMAC,
     chips::RV32IMAFC,
@@ -599,6 +599,8 @@ mod tests {
             ("STM32H743+nofp", "cortex-m7+nofp"),
             ("stm32f746+dp", "cortex-m7+dp"),
             ("cortex-m85+dp", "cortex-m85"),
+            ("cortex-m55+strict-align+nofp", "cortex-m55+nofp+strict-align"),
+            ("ra8d1+nofp", "cortex-m85+nofp"),
             ("cortex-m0+", "cortex-m0plus"),
             ("pico+strict-align", "cortex-m0plus"),
         ] {

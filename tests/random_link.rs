@@ -177,7 +177,9 @@ const MACHINES: &[(&str, Needs, fn())] = &[
     ("graphs_on_cortex_m7_with_doubles_and_aligned_accesses", ARM_TOOLS, || check_machine(CORTEX_M7_DP_STRICT)),
     ("an_unaligned_access_is_noticed_on_arm", ARM_TOOLS, || unaligned_access(CORTEX_M0PLUS)),
     ("an_unaligned_access_is_noticed_on_rv32", RISCV32_TOOLS, || unaligned_access(RV32IMC)),
-    ("graphs_on_cortex_m55", Needs::Tool("tools for Cortex-M55", || CORTEX_M55.present()), || check_machine(CORTEX_M55)),
+    ("graphs_on_cortex_m55", BOARD_TOOLS, || check_machine(CORTEX_M55)),
+    ("graphs_on_cortex_m55_with_aligned_accesses", BOARD_TOOLS, || check_machine(CORTEX_M55_STRICT)),
+    ("graphs_on_cortex_m55_without_an_fpu", BOARD_TOOLS, || check_machine(CORTEX_M55_NOFP)),
     ("graphs_on_rv32imc", RISCV32_TOOLS, || check_machine(RV32IMC)),
     ("graphs_on_rv32imafc", RISCV32_TOOLS, || check_machine(RV32IMAFC)),
 ];
@@ -186,6 +188,8 @@ const MACHINES: &[(&str, Needs, fn())] = &[
 const AARCH64_TOOLS: Needs = Needs::Tool("tools for aarch64", || AARCH64.present());
 /// Requirement: compiler and emulator of 32-bit Arm.
 const ARM_TOOLS: Needs = Needs::Tool("tools for 32-bit Arm", || CORTEX_M4F.present());
+/// Requirement: compiler and emulator of a board with Cortex-M55.
+const BOARD_TOOLS: Needs = Needs::Tool("tools for Cortex-M55", || CORTEX_M55.present());
 /// Requirement: compiler and emulator of 32-bit RISC-V.
 const RISCV32_TOOLS: Needs = Needs::Tool("tools for 32-bit RISC-V", || RV32IMC.present());
 

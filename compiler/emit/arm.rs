@@ -45,6 +45,7 @@ const ARCHITECTURES: &[Architecture] = &[
     Architecture { levels: &["cortex-m33", "cortex-m33+nodsp"], architecture: 17, floats: 8 },
     Architecture { levels: &["cortex-m33+nofp", "cortex-m33+nodsp+nofp"], architecture: 17, floats: 0 },
     Architecture { levels: &["cortex-m55", "cortex-m85"], architecture: V81M, floats: 8 },
+    Architecture { levels: &["cortex-m55+nofp", "cortex-m85+nofp"], architecture: V81M, floats: 0 },
 ];
 
 /// Returns the section of an object for a level.

@@ -41,9 +41,18 @@ const ON_M7_DP: &[&str] = &["cortex-m7+dp", "cortex-m7", "cortex-m7+dp+strict-al
 /// Levels of Cortex-M33 with its FPU.
 const ON_M33: &[&str] = &["cortex-m33", "cortex-m33+nodsp", "cortex-m33+strict-align", "cortex-m33+nodsp+strict-align"];
 
-/// Armv8.1-M with the main extension and an FPU. Float ABIs do not matter, so one target has both spellings.
-pub(super) const V81M_FLOAT: Target = Target {
-    levels: &["cortex-m55", "cortex-m85"],
+/// Armv8.1-M with the main extension. Float ABIs do not matter, so one target has both spellings, and cores without an FPU.
+pub(super) const V81M: Target = Target {
+    levels: &[
+        "cortex-m55",
+        "cortex-m85",
+        "cortex-m55+nofp",
+        "cortex-m85+nofp",
+        "cortex-m55+strict-align",
+        "cortex-m55+nofp+strict-align",
+        "cortex-m85+strict-align",
+        "cortex-m85+nofp+strict-align",
+    ],
     ..row(
         "thumbv8.1m.main-none-eabihf",
         Isa::Thumb,
@@ -123,8 +132,8 @@ const M7: Chip = core(&["cortex-m7"], &["cortex-m7", "cortex-m7+strict-align"], 
 /// Cortex-M7 whose FPU has binary64.
 const M7_DP: Chip = core(&["cortex-m7+dp"], ON_M7_DP, V7EM_FLOAT);
 const M33: Chip = core(&["cortex-m33"], ON_M33, V8M_FLOAT);
-const M55: Chip = core(&["cortex-m55"], &["cortex-m55"], V81M_FLOAT);
-const M85: Chip = core(&["cortex-m85"], &["cortex-m85"], V81M_FLOAT);
+const M55: Chip = core(&["cortex-m55"], &["cortex-m55", "cortex-m55+strict-align"], V81M);
+const M85: Chip = core(&["cortex-m85"], &["cortex-m85", "cortex-m85+strict-align"], V81M);
 const IMC: Chip = core(&["rv32imc"], &["rv32imc"], RV32IMC);
 const IMAC: Chip = core(&["rv32imac"], &["rv32imac"], RV32IMAC);
 const IMAFC: Chip = core(&["rv32imafc"], &["rv32imafc"], RV32IMAFC);
@@ -161,6 +170,12 @@ pub const CHIPS: &[Chip] = &[
     modified(&["cortex-m33+nofp"], V8M),
     modified(&["cortex-m33+nofp+strict-align"], V8M),
     modified(&["cortex-m33+strict-align"], V8M_FLOAT),
+    modified(&["cortex-m55+nofp"], V81M),
+    modified(&["cortex-m55+nofp+strict-align"], V81M),
+    modified(&["cortex-m55+strict-align"], V81M),
+    modified(&["cortex-m85+nofp"], V81M),
+    modified(&["cortex-m85+nofp+strict-align"], V81M),
+    modified(&["cortex-m85+strict-align"], V81M),
     IMC,
     IMAC,
     IMAFC,

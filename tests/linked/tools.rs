@@ -67,6 +67,10 @@ pub const CORTEX_M55: Tools = Tools {
     word: 4,
     ..HERE
 };
+/// Vectors of profile M beside soft floats.
+pub const CORTEX_M55_NOFP: Tools = Tools { target: "cortex-m55+nofp", ..CORTEX_M55 };
+/// Vectors for programs that trap unaligned accesses.
+pub const CORTEX_M55_STRICT: Tools = Tools { target: "cortex-m55+strict-align", ..CORTEX_M55 };
 /// Linux for a compiler of RV32 with picolibc.
 const fn rv32(arguments: &'static [&'static str]) -> Bare {
     Bare { arguments, folder: "riscv32", script: "program.ld", source: "linux.c" }
