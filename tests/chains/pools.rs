@@ -16,7 +16,10 @@ pub fn module(seed: u64) -> (Module, Tensor) {
     let size = 1 + random.below(3) as i64;
     let reduction = [Reduction::Max, Reduction::Min][random.below(2) as usize];
     let geometry = geometry(&mut random, size);
-    let pool = builder.window(input, reduction, vec![size, size], geometry).unwrap_or(input);
+    // A wide window may have no place on a small image.
+    let has_elements = |extents: Vec<u64>| !extents.contains(&0);
+    let pool = builder.window(input, reduction, vec![size, size], geometry).ok();
+    let pool = pool.filter(|&pool| builder.tensor(pool).static_shape().is_some_and(has_elements)).unwrap_or(input);
     let extents = builder.tensor(pool).static_shape().expect("a static shape");
     let statics = |shape: &[u64]| shape.iter().map(|&extent| Extent::Static(extent)).collect::<Vec<_>>();
     let cut = random.below(extents[1]);
