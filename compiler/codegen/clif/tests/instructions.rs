@@ -1,7 +1,7 @@
 //! Tests of lane-wise instructions.
 
 use super::engines::check;
-use super::{Case, Random, bytes, reference};
+use super::{Case, FLOATS, INTEGERS, Random, bytes, reference};
 use crate::kernel::interpret::fma_toward_zero;
 use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, DotOp, KernelBuilder, Lane, Rounding, Type, UnaryOp, Value};
 
@@ -10,8 +10,6 @@ const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 const ROUND: usize = 63;
 const ROUNDS: usize = 12;
 const COUNT: usize = ROUND * ROUNDS;
-const INTEGERS: [Lane; 4] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64];
-const FLOATS: [Lane; 2] = [Lane::F32, Lane::F64];
 
 /// Makes a kernel that applies `op` to elements of its inputs, in vectors of every length, in a loop.
 fn lane_wise(

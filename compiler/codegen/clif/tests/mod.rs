@@ -14,6 +14,11 @@ mod tiles;
 use crate::kernel::{BinaryOp, Inst, Kernel, Lane, Rounding};
 use crate::machine::{CpuMachine, Extension};
 
+/// Lanes of integers.
+const INTEGERS: [Lane; 4] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64];
+/// Lanes of floats.
+const FLOATS: [Lane; 2] = [Lane::F32, Lane::F64];
+
 /// A kernel with its inputs and its expected outputs.
 struct Case {
     kernel: Kernel,

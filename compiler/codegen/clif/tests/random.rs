@@ -3,7 +3,7 @@
 //! `MODELC_KERNELS` is the number of kernels, and `MODELC_FIRST_SEED` selects the first one.
 
 use super::engines::check;
-use super::{Case, Random, bytes};
+use super::{Case, FLOATS, INTEGERS, Random, bytes};
 use crate::kernel::interpret::interpret;
 use crate::kernel::verify::verify;
 use crate::kernel::{
@@ -16,8 +16,6 @@ const KERNELS: u64 = 150;
 const KERNELS_A_PROCESS: u64 = 250;
 /// Elements of each buffer: a multiple of 16, so that its end and its beginning have the same alignment.
 const ELEMENTS: i64 = 96;
-const INTEGERS: [Lane; 4] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64];
-const FLOATS: [Lane; 2] = [Lane::F32, Lane::F64];
 const LANES: [u16; 12] = [1, 1, 1, 2, 4, 4, 4, 8, 8, 16, 16, 32];
 
 /// Returns a number from the environment.
