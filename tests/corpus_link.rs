@@ -8,7 +8,6 @@ use linked::{Call, Linked, Outputs, Tools, Way, weights_of};
 use modelc::diagnostic::{Diagnostics, Kind};
 use modelc::emit::{TopologyRecord, weights_for};
 use modelc::frontend::given::Number;
-use modelc::interface::has_shape;
 use modelc::ir::{ElementType, Scalar};
 use modelc::jit::Jit;
 use modelc::lower::{self, Lowered};
@@ -310,7 +309,7 @@ fn compile<'p>(model: &'p Path, name: &str, tools: Tools) -> Result<Case<'p>, Di
     let data = tensors.exists().then(|| tensors.display().to_string()).into_iter().collect();
     let settings = Settings { target, cpu, name: Some(name.into()), shapes, values, data, ..Settings::default() };
     let compiled = Model::open(model)?.compile(&settings)?;
-    let calls = recorded_calls(model, &inputs, &compiled)?;
+    let calls = recorded_calls(model, &inputs, &compiled);
     let library = if tools.is_shared { Some(compiled.shared(&format!("{name}.so"))?.to_vec()) } else { None };
     Ok(Case { model, compiled, calls, library })
 }
@@ -337,25 +336,18 @@ fn number(bytes: &[u8], element: ElementType) -> Number {
 }
 
 /// Returns the recorded calls of a model.
-fn recorded_calls(model: &Path, inputs: &npz::Archive, compiled: &Compiled) -> Result<Vec<Call>, Diagnostics> {
+fn recorded_calls(model: &Path, inputs: &npz::Archive, compiled: &Compiled) -> Vec<Call> {
     let named = support::methods_of_calls(model);
     let mut calls = Vec::new();
     for number in 0..inputs.calls().max(named.len()).max(1) {
         let name = named.get(number);
         let found = compiled.module.methods.iter().position(|method| name.is_none_or(|name| *name == method.name));
         let method = found.unwrap_or_else(|| panic!("{}: there is no method {name:?}", model.display()));
-        let (in_file, ports) = (&compiled.module.methods[method].inputs, &compiled.lowered.program.methods[method].inputs);
-        let mut arguments = Vec::new();
-        for (index, (source, port)) in in_file.iter().zip(ports).enumerate() {
-            let array = inputs.input(number, source.position(index)).expect("every input is recorded");
-            let array = source.to_buffer(array).expect("the recorded rank is the port's");
-            // A recorded shape may be smaller than the model's largest one.
-            let shape = if has_shape(port) { &array.shape } else { &port.shape };
-            arguments.push(npz::conform(&array, port.element, shape, "in")?);
-        }
-        calls.push(Call { method, inputs: arguments });
+        let inputs = support::arguments(&compiled.module, &compiled.module.methods[method], inputs, number);
+        let inputs = inputs.unwrap_or_else(|error| panic!("{}: {error}", model.display()));
+        calls.push(Call { method, inputs });
     }
-    Ok(calls)
+    calls
 }
 
 /// Networks that a delegate quantizes. Their record is PyTorch's, which rounds otherwise, so no level gives it: a difference is a step of a row,
@@ -476,7 +468,7 @@ fn retrain(model: &Path) -> Result<(), String> {
     let settings = Settings { external_weights: true, target: Some(HERE.target.into()), name: Some("net".into()), ..Settings::default() };
     let compiled = compiling::compile(&settings, Arc::new(old), "old").map_err(|e| text(&e))?;
     let inputs = support::recorded(model, "inputs.npz").map_err(|e| text(&e))?;
-    let calls = recorded_calls(model, &inputs, &compiled).map_err(|e| text(&e))?;
+    let calls = recorded_calls(model, &inputs, &compiled);
     let case = Case { model, compiled, calls, library: None };
     let outputs = linked::run(&[case.linked()], HERE)?.remove(0);
     compare(&case, &outputs)?;
