@@ -166,7 +166,6 @@ fn check_operators(tools: Tools) {
 }
 
 /// ExecuTorch programs with run-time extents: one object serves all recorded sizes.
-#[test]
 fn executorch_programs_answer_at_every_recorded_size() {
     let Some(folder) = support::corpus("executorch") else { return };
     let names = ["dyn_batch", "dyn_seq", "etllama_dyn", "llama_tiny_dyn"];
@@ -516,6 +515,11 @@ fn main() -> std::process::ExitCode {
             aarch64_objects_of_unsigned_bytes_answer_as_recorded,
         ),
         ("cortex_m4f_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M4F)),
+        (
+            "executorch_programs_answer_at_every_recorded_size",
+            Needs::Corpus("executorch"),
+            executorch_programs_answer_at_every_recorded_size,
+        ),
         ("cortex_m4f_programs_of_executorch_answer_as_recorded", Needs::Corpus("executorch"), || check_programs(CORTEX_M4F)),
         ("cortex_m0plus_programs_of_executorch_answer_as_recorded", Needs::Corpus("executorch"), || check_programs(CORTEX_M0PLUS)),
         ("rv32imc_programs_of_executorch_answer_as_recorded", Needs::Corpus("executorch"), || check_programs(RV32IMC)),
