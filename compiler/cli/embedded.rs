@@ -101,7 +101,8 @@ mod tests {
         }
         assert!(loading.iter().all(|name| compiling.contains(name)) && !loading.iter().any(|name| name == "target"));
         let line = super::super::CommandLine::command();
-        let own = line.get_arguments().filter_map(|argument| argument.get_long()).filter(|name| !LEFT_OUT.contains(name));
+        let shown = line.get_arguments().filter(|argument| !argument.is_hide_set());
+        let own = shown.filter_map(|argument| argument.get_long()).filter(|name| !LEFT_OUT.contains(name));
         assert_eq!(own.collect::<Vec<_>>(), compiling);
     }
 
