@@ -3,7 +3,7 @@
 use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, LR};
 use super::rows;
-use crate::codegen::own::{BlockData, Function};
+use crate::codegen::own::{BlockData, Function, count_uses};
 use regalloc2::{PReg, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -71,19 +71,21 @@ fn counts_rounds(data: &BlockData<Inst>) -> bool {
     data.end.as_ref().is_some_and(|(inst, _)| inst.op == Op::CountBranch)
 }
 
-/// Joins the sums of products, and those that edges pass to a block's parameters.
+/// Joins the sums of products, and those that edges pass to a block's parameters. A value that begins several sums joins none of them.
 fn chains(function: &Function<Inst>) -> Chains {
     let mut chains = Chains::default();
     let mut sums: FxHashSet<VReg> = FxHashSet::default();
-    for (to, sum) in function.blocks.iter().flat_map(|block| &block.insts).filter_map(product) {
-        chains.join(sum, to);
-        sums.extend([to, sum]);
-    }
     let params: FxHashSet<VReg> = function.blocks.iter().flat_map(|block| block.params.iter().copied()).collect();
     let results: FxHashSet<VReg> = function.blocks.iter().flat_map(|block| &block.insts).filter_map(product).map(|(to, _)| to).collect();
+    let uses = count_uses(function);
+    for (to, sum) in function.blocks.iter().flat_map(|block| &block.insts).filter_map(product) {
+        if uses[sum.vreg()] == 1 || params.contains(&sum) || results.contains(&sum) {
+            chains.join(sum, to);
+        }
+        sums.extend([to, sum]);
+    }
     for edge in function.blocks.iter().flat_map(|block| block.edges()) {
         for (&argument, &param) in edge.arguments.iter().zip(&function.blocks[edge.to.0 as usize].params) {
-            // One value may begin several sums.
             let is_own = results.contains(&argument) || params.contains(&argument);
             if is_own && (sums.contains(&argument) || sums.contains(&param)) {
                 chains.join(argument, param);
@@ -97,6 +99,20 @@ fn chains(function: &Function<Inst>) -> Chains {
 mod tests {
     use super::*;
     use regalloc2::RegClass;
+
+    #[test]
+    fn sums_that_one_value_begins_have_different_registers() {
+        let (v, q) = (|n| VReg::new(n, RegClass::Int), Arg::Use(VReg::new(0, RegClass::Vector)));
+        let product = |to, sum| Inst { op: Op::Row(&rows::VMLADAVA), args: vec![Arg::Def(v(to)), Arg::Tied(v(sum)), q, q] };
+        let mut function = Function { registers: 20, ..Function::default() };
+        let block = function.block();
+        function.order.push(block);
+        function.at(block).insts = vec![product(5, 2), product(6, 2), product(7, 5), product(8, 6), product(9, 3)];
+        even_sums(&mut function);
+        let fixed = |inst: &Inst| if let Arg::FixedDef(_, to) = inst.args[0] { Some(to.hw_enc()) } else { None };
+        let found: Vec<_> = function.at(block).insts.iter().map(fixed).collect();
+        assert_eq!(found, [Some(0), Some(2), Some(0), Some(2), Some(4)]);
+    }
 
     #[test]
     fn sums_of_a_block_have_different_even_registers_along_their_chains() {
