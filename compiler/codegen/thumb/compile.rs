@@ -1,6 +1,7 @@
 //! Compilation of a kernel to machine code.
 
 use super::baseline::{self, is_baseline};
+use super::counts::share_counts;
 use super::even::even_sums;
 use super::fuse::fuse;
 use super::listing::text;
@@ -48,6 +49,7 @@ fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenErro
         sweep(function, &mut uses);
         keep_sums(function, &count_uses(function));
         even_sums(function);
+        share_counts(function);
     };
     word_kernel(kernel, &Thumb2::of_kernel(kernel, machine), state, joined, most_in_loop)
 }

@@ -8,7 +8,7 @@ use super::registers::{GENERAL, SINGLE, SP, VECTORS, double_number};
 use super::rows::{self, Row, Single};
 use super::spill::far_access;
 use super::sums::sums;
-use super::vectors::{Vector, access_vector, choose_lanes, step_vector};
+use super::vectors::{Vector, access_vector, choose_lanes, predicate, step_vector};
 use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
 use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::{PReg, RegClass};
@@ -110,6 +110,7 @@ impl Emitter<'_> {
             }
             Own::Vector(moved) => {
                 let place = self.memory(inst, at)?;
+                let at = self.predicate(moved, at)?;
                 access_vector(moved, vector(at, if moved.store { at.len().saturating_sub(1) } else { 0 })?, place, self.code)?;
             }
             Own::StepVector(moved, by) => self.step_vector(moved, by, at)?,
@@ -250,8 +251,17 @@ impl Emitter<'_> {
 
     /// Writes an access to a vector that adds to its base. Its registers are those of [`Self::step`].
     fn step_vector(&mut self, moved: Vector, by: i32, at: &[PReg]) -> Result<(), AssemblyError> {
+        let at = self.predicate(moved, at)?;
         let (base, value) = if moved.store { (0, 2) } else { (1, 0) };
         step_vector(moved, vector(at, value)?, (general(at, base)?, by), self.code)
+    }
+
+    /// Writes what comes before an access to the first elements of a vector, and returns the other registers of the access.
+    fn predicate<'r>(&mut self, moved: Vector, at: &'r [PReg]) -> Result<&'r [PReg], AssemblyError> {
+        let last = at.len().saturating_sub(1);
+        let count = if moved.has_count() { Some(general(at, last)?) } else { None };
+        predicate(moved, count, self.code);
+        Ok(if count.is_some() { &at[..last] } else { at })
     }
 
     fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {

@@ -40,7 +40,7 @@ pub(super) enum Own {
     LoadDouble,
     /// memory, use: a binary64 number at a multiple of four.
     StoreDouble,
-    /// def, memory, or memory, use: a vector register.
+    /// def, memory, or memory, use: a vector register. The number of its elements, if that is counted, is the last operand.
     Vector(Vector),
     /// A load or a store of a vector register that moves on by so many bytes. Operands as of [`Self::Step`].
     StepVector(Vector, i32),
@@ -119,10 +119,12 @@ impl words::Operations for Own {
     const LESS: Flags = Flags::Less;
 
     fn limit(inst: &Inst, operands: &mut [Operand]) {
-        if !matches!(inst.op, Op::Own(Self::Vector(moved)) if moved.is_of_lanes()) {
+        let Op::Own(Self::Vector(moved)) = inst.op else { return };
+        if !moved.is_of_lanes() {
             return;
         }
-        for operand in operands.iter_mut().filter(|operand| operand.class() == GENERAL) {
+        let others = operands.len() - usize::from(moved.has_count());
+        for operand in operands[..others].iter_mut().filter(|operand| operand.class() == GENERAL) {
             *operand = Operand::new(operand.vreg(), OperandConstraint::Limit(LOW.end), operand.kind(), operand.pos());
         }
     }

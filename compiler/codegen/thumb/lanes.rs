@@ -5,10 +5,10 @@ use super::lowering::Lowering;
 use super::ops::flags;
 use super::registers::VECTORS;
 use super::rows::{self, Row};
-use super::vectors::Vector;
+use super::vectors::{Part, Vector};
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
-use crate::codegen::own::words::{ByteOp, Element, LaneOp, LaneShift, LaneTest, VectorOps};
+use crate::codegen::own::words::{ByteOp, Element, LaneOp, LaneShift, LaneTest, Ops, VectorOps};
 use crate::kernel::Value;
 use regalloc2::VReg;
 
@@ -29,6 +29,17 @@ fn row_of(op: LaneOp) -> &'static Row {
     }
 }
 
+impl Lowering<'_> {
+    /// Accesses a vector register, or its first elements.
+    fn move_vector(&mut self, mut moved: Vector, first: Option<u32>, mut args: Vec<Arg>) {
+        if let Some(count) = first {
+            moved.part = Part::First;
+            args.push(Arg::Use(self.word(count as i32)));
+        }
+        self.emit(Op::Own(Own::Vector(moved)), args);
+    }
+}
+
 impl VectorOps for Lowering<'_> {
     fn holds_bytes(&self, value: Value) -> bool {
         self.set.vectors.contains(value)
@@ -38,16 +49,16 @@ impl VectorOps for Lowering<'_> {
         self.set.lanes.contains(value)
     }
 
-    fn load_vector(&mut self, address: Address, element: Element) -> Result<VReg, CodegenError> {
+    fn load_vector(&mut self, address: Address, element: Element, first: Option<u32>) -> Result<VReg, CodegenError> {
         let result = self.register(VECTORS);
-        let own = Own::Vector(Vector { element, store: false });
-        self.emit(Op::Own(own), vec![Arg::Def(result), Arg::Memory(address)]);
+        let args = vec![Arg::Def(result), Arg::Memory(address)];
+        self.move_vector(Vector { element, store: false, part: Part::Whole }, first, args);
         Ok(result)
     }
 
-    fn store_vector(&mut self, address: Address, element: Element, vector: VReg) -> Result<(), CodegenError> {
-        let own = Own::Vector(Vector { element, store: true });
-        self.emit(Op::Own(own), vec![Arg::Memory(address), Arg::Use(vector)]);
+    fn store_vector(&mut self, address: Address, element: Element, first: Option<u32>, vector: VReg) -> Result<(), CodegenError> {
+        let args = vec![Arg::Memory(address), Arg::Use(vector)];
+        self.move_vector(Vector { element, store: true, part: Part::Whole }, first, args);
         Ok(())
     }
 

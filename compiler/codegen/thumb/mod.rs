@@ -3,6 +3,7 @@
 mod access;
 mod baseline;
 mod compile;
+mod counts;
 mod driver;
 mod emit;
 mod encode;

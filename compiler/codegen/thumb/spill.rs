@@ -5,7 +5,7 @@ use super::encode::{Assembler, Operand};
 use super::frame::Frame;
 use super::registers::{SP, double_number};
 use super::rows;
-use super::vectors::{Vector, access_vector};
+use super::vectors::{Part, Vector, access_vector};
 use crate::codegen::own::words::Element;
 use crate::codegen::own::{AssemblyError, Missing};
 use regalloc2::{Allocation, PReg, RegClass};
@@ -24,7 +24,7 @@ pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame
         RegClass::Vector => match double_number(register) {
             Some(double) => through(at, float_reaches(at.into()), code, |place, code| access_double(store, double, place, code)),
             None => {
-                let moved = Vector { element: Element::Word, store };
+                let moved = Vector { element: Element::Word, store, part: Part::Whole };
                 through(at, moved.reaches(at), code, |place, code| access_vector(moved, number, place, code))
             }
         },

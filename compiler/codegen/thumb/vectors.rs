@@ -13,11 +13,34 @@ pub(super) struct Vector {
     pub element: Element,
     /// `true` for a store.
     pub store: bool,
+    /// The elements that it moves.
+    pub part: Part,
+}
+
+/// Elements of a vector register that an access moves. A load sets the others to zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Part {
+    /// All of them.
+    Whole,
+    /// The first ones. A register holds their number.
+    First,
+    /// As many as the access before had that counted them.
+    SameFirst,
 }
 
 impl Vector {
     /// A load of bytes, which reaches least.
-    pub const BYTES: Self = Self { element: Element::Byte, store: false };
+    pub const BYTES: Self = Self { element: Element::Byte, store: false, part: Part::Whole };
+
+    /// Tests whether the last operand is the number of elements.
+    pub fn has_count(self) -> bool {
+        self.part == Part::First
+    }
+
+    /// Returns the exponent of the bytes of a counted element in the register.
+    pub fn counted_size(self) -> u32 {
+        if self.element == Element::Byte { 0 } else { 2 }
+    }
 
     /// Tests whether accesses have a displacement, or add it to their base.
     pub fn reaches(self, displacement: i32) -> bool {
@@ -32,7 +55,7 @@ impl Vector {
 }
 
 /// Returns the encoding of an access, without its mode.
-fn word(Vector { element, store }: Vector, register: u8, base: u8, displacement: i32) -> u32 {
+fn word(Vector { element, store, .. }: Vector, register: u8, base: u8, displacement: i32) -> u32 {
     let kind = match element {
         Element::Byte => 0xEC00_1E00,
         Element::Word => 0xEC00_1F00,
@@ -68,6 +91,16 @@ pub(super) fn step_vector(moved: Vector, register: u8, (base, by): (u8, i32), co
     }
     code.word(word(moved, register, base, by) | 1 << 21);
     Ok(())
+}
+
+/// Writes VCTP, which counts elements, and VPST, by which the next instruction accesses only these.
+pub(super) fn predicate(moved: Vector, count: Option<u8>, code: &mut Assembler) {
+    if let Some(count) = count {
+        code.word(0xF000_E801 | moved.counted_size() << 20 | u32::from(count) << 16);
+    }
+    if moved.part != Part::Whole {
+        code.word(0xFE71_0F4D);
+    }
 }
 
 /// Writes VCMP of two registers, and VPSEL of two others by its result.

@@ -2,7 +2,7 @@
 
 use super::engines::check;
 use super::{Case, Random, bytes};
-use crate::kernel::{Active, Bounds, BufferKind, KernelBuilder, Lane};
+use crate::kernel::{Active, Bounds, BufferKind, ConvertOp, KernelBuilder, Lane};
 
 const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 const ALL: [Lane; 6] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
@@ -33,6 +33,35 @@ fn partial_accesses() {
                 );
                 case.after[1] = Some(bytes(lane, &padded));
                 cases.push(case);
+            }
+        }
+    }
+    check(&cases);
+}
+
+/// Tests work on the first lanes of vectors, at the very end of buffers: each is doubled.
+#[test]
+fn work_on_parts() {
+    let mut random = Random(12);
+    let mut cases = vec![];
+    for (lane, bits) in [(Lane::I8, 7), (Lane::I16, 15), (Lane::I32, 30)] {
+        for lanes in [4, 8, 16] {
+            for active in 1..=lanes {
+                let numbers: Vec<i32> = (0..active).map(|_| random.below(1 << bits) as i32 - (1 << (bits - 1))).collect();
+                let of = |numbers: &mut dyn Iterator<Item = i32>| {
+                    numbers.flat_map(|n| n.to_le_bytes()[..lane.bytes() as usize].to_vec()).collect()
+                };
+                let mut b = KernelBuilder::new(format!("double_{lane:?}_{active}_of_{lanes}"));
+                let [input, out] = [("in", BufferKind::Input), ("out", BufferKind::Output)]
+                    .map(|(name, kind)| b.buffer(name, kind, lane, active.into(), lane.bytes()));
+                let zero = b.index(0);
+                let value = b.load_active(input, zero, 0, lanes, active);
+                let value = if lane == Lane::I32 { value } else { b.convert(ConvertOp::SignExtend, value, Lane::I32) };
+                let sum = b.add(value, value);
+                let sum = if lane == Lane::I32 { sum } else { b.convert(ConvertOp::NarrowSigned, sum, lane) };
+                b.store_active(out, zero, 0, sum, active);
+                let [data, doubled] = [1, 2].map(|times| of(&mut numbers.iter().map(|n| n * times)));
+                cases.push(Case::new(b.finish(), vec![data], doubled));
             }
         }
     }

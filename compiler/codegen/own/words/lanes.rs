@@ -4,7 +4,7 @@ use super::arithmetic::is_shift;
 use super::held::Held;
 use super::ops::{Ops, Words};
 use super::permute::repeated;
-use super::vector_ops::{Element, LaneOp, LaneShift, LaneTest, VECTOR, VectorOps};
+use super::vector_ops::{Element, LaneOp, LaneShift, LaneTest, REGISTERS, VECTOR, VectorOps};
 use super::vectors::{passed, settled};
 use crate::codegen::CodegenError;
 use crate::codegen::own::lowering::Holding;
@@ -24,7 +24,7 @@ enum Use {
     Lanes(Value),
     /// As lanes whose upper bits count, by an instruction with this result.
     Extended(Value),
-    /// A whole value that is stored.
+    /// As stored lanes.
     Stored,
     /// Any other use.
     Other,
@@ -56,7 +56,12 @@ fn compares(op: CompareOp) -> bool {
 
 /// Tests whether vector registers can hold a type.
 fn fits(ty: Type) -> bool {
-    ty.lanes.is_multiple_of(LANES) && matches!(ty.lane, Lane::I8 | Lane::I16 | Lane::I32)
+    ty.lanes.is_multiple_of(LANES) && ty.lanes <= LANES * REGISTERS && matches!(ty.lane, Lane::I8 | Lane::I16 | Lane::I32)
+}
+
+/// Tests whether vector registers can hold a type of which so many lanes are in memory: at least one of the last register.
+fn fits_active(ty: Type, active: u16) -> bool {
+    fits(ty) && active > ty.lanes - LANES
 }
 
 /// Tests whether comparisons of vector registers give a mask.
@@ -79,7 +84,7 @@ fn operands(kernel: &Kernel, inst: &Inst, result: Value) -> Option<Vec<(Value, U
     let ty = kernel.ty(result);
     let (of_words, both) = (ty.lane == Lane::I32, |a, b| Some(vec![(a, Use::Lanes(result)), (b, Use::Lanes(result))]));
     match *inst {
-        Inst::Load { buffer, active, mask: None, .. } if active == ty.lanes => element_in(kernel, buffer, ty.lane).map(|_| vec![]),
+        Inst::Load { buffer, active, mask: None, .. } if fits_active(ty, active) => element_in(kernel, buffer, ty.lane).map(|_| vec![]),
         Inst::LoadSplat { .. } | Inst::Splat { .. } if of_words => Some(vec![]),
         Inst::Join { a, b } if fits(kernel.ty(a)) && fits(kernel.ty(b)) => both(a, b),
         Inst::Join { .. } if of_words => Some(vec![]),
@@ -98,6 +103,12 @@ fn operands(kernel: &Kernel, inst: &Inst, result: Value) -> Option<Vec<(Value, U
     }
 }
 
+/// Returns the number of elements of so many lanes, if a register holds more.
+fn first_lanes(lanes: u16, element: Element) -> Option<u32> {
+    let in_lane = if element == Element::Byte { VECTOR / u32::from(LANES) } else { 1 };
+    (lanes < LANES).then_some(u32::from(lanes) * in_lane)
+}
+
 /// Values that may be lanes in vector registers, and all uses of values.
 #[derive(Default)]
 struct Candidates {
@@ -106,6 +117,12 @@ struct Candidates {
     loaded: EntitySet<Value>,
     /// Constants, which are copied to lanes where these are wanted.
     numbers: EntitySet<Value>,
+    /// Lanes that are copied from words, one by one.
+    copied: EntitySet<Value>,
+    /// Values that are stored in part.
+    parts: Vec<Value>,
+    /// Lanes of which others are computed.
+    operands: FxHashMap<Value, Vec<Value>>,
     uses: FxHashMap<Value, Vec<Use>>,
 }
 
@@ -143,15 +160,22 @@ impl Candidates {
             if let Inst::Select { mask, .. } = *inst {
                 self.note(result, Use::Lanes(mask));
             }
+            if operands.is_empty() && matches!(inst, Inst::Join { .. }) {
+                self.copied.insert(result);
+            }
             others.retain(|value| operands.iter().all(|(operand, _)| operand != value));
+            self.operands.insert(result, operands.iter().map(|(operand, _)| *operand).collect());
             operands.into_iter().for_each(|(value, of)| self.note(value, of));
         }
         if let Inst::Store { buffer, value, active, mask: None, .. } = *inst
-            && active == kernel.ty(value).lanes
+            && fits_active(kernel.ty(value), active)
             && element_in(kernel, buffer, kernel.ty(value).lane).is_some()
         {
             others.retain(|other| *other != value);
             self.note(value, Use::Stored);
+            if active < kernel.ty(value).lanes {
+                self.parts.push(value);
+            }
         }
         others.into_iter().for_each(|value| self.note(value, Use::Other));
         if let Inst::Loop { body, .. } = inst {
@@ -166,19 +190,32 @@ impl Candidates {
             self.note(value, Use::Lanes(result));
         }
         self.found.insert(result);
+        self.operands.insert(result, passed.to_vec());
         passed.iter().for_each(|&value| self.note(value, Use::Lanes(result)));
         params.iter().chain(passed).for_each(|&value| self.note(result, Use::Lanes(value)));
     }
+
+    /// Returns the values of which others are computed that are stored in part.
+    fn in_part(&self) -> EntitySet<Value> {
+        let (mut found, mut left) = (EntitySet::new(), self.parts.clone());
+        while let Some(value) = left.pop() {
+            if found.insert(value) {
+                left.extend(self.operands.get(&value).into_iter().flatten());
+            }
+        }
+        found
+    }
 }
 
-/// Returns the values that are lanes in vector registers: instructions on lanes and stores of whole values are their only uses. Loops may carry them,
+/// Returns the values that are lanes in vector registers: instructions on lanes and stores are their only uses. Loops may carry them,
 /// and branches choose among them. `bytes` are values that vector registers hold as bytes.
 pub fn lanes(kernel: &Kernel, bytes: &EntitySet<Value>) -> EntitySet<Value> {
     let mut candidates = Candidates::default();
     for region in kernel.regions() {
         region.statements.iter().for_each(|statement| candidates.statement(kernel, bytes, statement));
     }
-    let Candidates { found, loaded, numbers, uses } = candidates;
+    let in_part = candidates.in_part();
+    let Candidates { found, loaded, numbers, copied, operands, uses, .. } = candidates;
     // Words copy bytes and halves in fewer instructions.
     let is_copied = |value: Value| loaded.contains(value) && kernel.ty(value).lane != Lane::I32;
     let stays = |found: &EntitySet<Value>, value: Value| {
@@ -189,7 +226,11 @@ pub fn lanes(kernel: &Kernel, bytes: &EntitySet<Value>) -> EntitySet<Value> {
             Use::Stored => !is_copied(value),
             Use::Other => false,
         };
-        uses.get(&value).is_some_and(|all| all.iter().all(holds))
+        // Copies to lanes that nobody stores would cost more than what is saved.
+        let has_operands =
+            || operands.get(&value).into_iter().flatten().all(|&operand| found.contains(operand) || numbers.contains(operand));
+        let pays = !in_part.contains(value) || !copied.contains(value) && has_operands();
+        pays && uses.get(&value).is_some_and(|all| all.iter().all(holds))
     };
     settled(found, stays)
 }
@@ -202,7 +243,7 @@ where
     pub(super) fn lane_value(&mut self, inst: &Inst, result: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(result);
         let vectors = match *inst {
-            Inst::Load { buffer, index, offset, .. } => return self.load_lane_vectors(buffer, (index, offset), ty),
+            Inst::Load { buffer, index, offset, active, .. } => return self.load_lane_vectors(buffer, (index, offset), active, ty),
             Inst::LoadSplat { buffer, index, offset } => {
                 let words = self.load(buffer, (index, offset), 1, (result, Type { lanes: 1, ..ty }))?;
                 self.vectors_of(ty, &repeated(&words, ty.lanes))?
@@ -312,30 +353,46 @@ where
         words.as_chunks::<{ LANES as usize }>().0.iter().map(|words| self.vector_of_words(*words)).collect()
     }
 
-    fn load_lane_vectors(&mut self, buffer: Buffer, at: (Value, i64), ty: Type) -> Result<Held, CodegenError> {
-        let key = (self.block, buffer, at, ty.lanes, ty, Holding::Vectors);
+    fn load_lane_vectors(&mut self, buffer: Buffer, at: (Value, i64), active: u16, ty: Type) -> Result<Held, CodegenError> {
+        let key = (self.block, buffer, at, active, ty, Holding::Vectors);
         if let Some(known) = self.loads.get(&key) {
             return Ok(known.clone());
         }
-        let (first, element, step) = self.lane_places(buffer, at, ty)?;
-        let places = (0..i32::from(ty.lanes / LANES)).map(|i| first.plus(i * step));
-        let loaded = Held::Vectors(places.map(|place| self.load_vector(place, element)).collect::<Result<_, _>>()?);
+        let count = ty.lanes / LANES;
+        let (first, element, step) = self.lane_places(buffer, at, (ty.lane, count))?;
+        let vectors =
+            (0..count).map(|i| self.load_vector(first.plus(i32::from(i) * step), element, first_lanes(active - LANES * i, element)));
+        let loaded = Held::Vectors(vectors.collect::<Result<_, _>>()?);
         self.loads.insert(key, loaded.clone());
         Ok(loaded)
     }
 
-    /// Stores lanes of vector registers.
-    pub(super) fn store_lane_vectors(&mut self, buffer: Buffer, at: (Value, i64), ty: Type, vectors: &[VReg]) -> Result<(), CodegenError> {
-        let (first, element, step) = self.lane_places(buffer, at, ty)?;
-        (0..).zip(vectors).try_for_each(|(i, &vector)| self.store_vector(first.plus(i * step), element, vector))
+    /// Stores the active lanes of vector registers, of which only the last one may be stored in part.
+    pub(super) fn store_lane_vectors(
+        &mut self,
+        buffer: Buffer,
+        at: (Value, i64),
+        (lane, active): (Lane, u16),
+        vectors: &[VReg],
+    ) -> Result<(), CodegenError> {
+        let (first, element, step) = self.lane_places(buffer, at, (lane, vectors.len() as u16))?;
+        (0..).zip(vectors).try_for_each(|(i, &vector)| {
+            let place = first.plus(i32::from(i) * step);
+            self.store_vector(place, element, first_lanes(active - LANES * i, element), vector)
+        })
     }
 
-    /// Returns the first address of lanes, their element, and the bytes from a register's lanes to those of the next one.
-    fn lane_places(&mut self, buffer: Buffer, at: (Value, i64), ty: Type) -> Result<(Address, Element, i32), CodegenError> {
-        let step = u32::from(LANES) * ty.lane.bytes();
-        let last = u32::from(ty.lanes / LANES - 1) * step;
+    /// Returns the first address of the lanes of some registers, their element, and the bytes from a register's lanes to those of the next one.
+    fn lane_places(
+        &mut self,
+        buffer: Buffer,
+        at: (Value, i64),
+        (lane, count): (Lane, u16),
+    ) -> Result<(Address, Element, i32), CodegenError> {
+        let step = u32::from(LANES) * lane.bytes();
+        let last = u32::from(count - 1) * step;
         let address = self.address(buffer, at, Access::Memory { unit: VECTOR, bytes: last + VECTOR })?;
-        let element = match element_in(self.kernel, buffer, ty.lane) {
+        let element = match element_in(self.kernel, buffer, lane) {
             Some(Element::Byte) if self.is_aligned(buffer, at) => Element::Word,
             Some(element) => element,
             None => return self.bug("lanes that no instruction loads"),
@@ -399,13 +456,25 @@ mod tests {
     fn lanes_with_other_uses_are_words() {
         let body = "%1: i32x4 = load x[0]
           %2: i32 = extract %1, 0
-          %3: i32x4 = load x[4]
-          %4: i32x4 = add %1, %3
-          %5: i8x4 = narrow_signed %4
-          store y[0], %5 active 3
-          %6: i8x4 = load b[0]
-          store y[8], %6";
-        // A part of the last sum is stored, and bytes are only copied.
+          %3: i8x4 = load b[0]
+          store y[8], %3";
+        // Bytes are only copied.
         assert_eq!(found(body), [0; 0]);
+    }
+
+    #[test]
+    fn parts_of_lanes_are_in_vectors_if_nothing_is_copied_to_them() {
+        let body = |sum: &str| {
+            format!(
+                "%1: i32x4 = load x[0] active 3
+          %2: i32x2 = load x[4]
+          %3: i32x4 = join %2, %2
+          %4: i32x4 = add %1, {sum}
+          %5: i8x4 = narrow_signed %4
+          store y[0], %5 active 3"
+            )
+        };
+        assert_eq!(found(&body("7")).len(), 3);
+        assert_eq!(found(&body("%3")).len(), 0);
     }
 }

@@ -52,7 +52,7 @@ where
     pub(super) fn load(&mut self, buffer: Buffer, at: At, active: u16, (result, ty): (Value, Type)) -> Result<Held, CodegenError> {
         let bytes = u32::from(active) * ty.lane.bytes();
         if self.holds_bytes(result) {
-            return self.load_vectors(buffer, at, ty);
+            return self.load_vectors(buffer, at, active, ty);
         }
         let packed = active == ty.lanes
             && self.has_halves()
@@ -300,8 +300,8 @@ where
         let ty = self.ty(value);
         if let Held::Vectors(vectors) = self.get(value)? {
             return match self.holds_lanes(value) {
-                true => self.store_lane_vectors(buffer, at, ty, &vectors),
-                false => self.store_vectors(buffer, at, &vectors),
+                true => self.store_lane_vectors(buffer, at, (ty.lane, active), &vectors),
+                false => self.store_vectors(buffer, at, u32::from(active) * ty.lane.bytes(), &vectors),
             };
         }
         let (bytes, shape) = (ty.lane.bytes(), self.shape(ty));

@@ -8,6 +8,9 @@ use regalloc2::VReg;
 /// Bytes of a vector register.
 pub const VECTOR: u32 = 16;
 
+/// Most vector registers of a value. Accesses reach all of its bytes from one address.
+pub const REGISTERS: u16 = 8;
+
 /// Operation on the lanes of two vector registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LaneOp {
@@ -128,18 +131,18 @@ pub trait VectorOps {
     fn holds_lanes(&self, _value: Value) -> bool {
         false
     }
-    /// Loads a vector register.
+    /// Loads a vector register: all elements, or so many and zeros after them.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
-    fn load_vector(&mut self, _address: Address, _element: Element) -> Result<VReg, CodegenError> {
+    fn load_vector(&mut self, _address: Address, _element: Element, _first: Option<u32>) -> Result<VReg, CodegenError> {
         Err(none())
     }
-    /// Stores a vector register.
+    /// Stores a vector register: all elements, or the first ones.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
-    fn store_vector(&mut self, _address: Address, _element: Element, _vector: VReg) -> Result<(), CodegenError> {
+    fn store_vector(&mut self, _address: Address, _element: Element, _first: Option<u32>, _vector: VReg) -> Result<(), CodegenError> {
         Err(none())
     }
     /// Returns sum + the products of the signed bytes of two vector registers.

@@ -2,7 +2,7 @@
 
 use super::held::Held;
 use super::ops::Words;
-use super::vector_ops::{ByteOp, Element, VECTOR, VectorOps};
+use super::vector_ops::{ByteOp, Element, REGISTERS, VECTOR, VectorOps};
 use crate::codegen::CodegenError;
 use crate::codegen::own::lowering::Holding;
 use crate::codegen::own::{Access, Lowering, Select};
@@ -18,7 +18,7 @@ enum Use {
     Factor(Value),
     /// As bytes, beside this value or for it.
     Bytes(Value),
-    /// A whole value that is stored.
+    /// As stored bytes.
     Stored,
     /// Any other use.
     Other,
@@ -87,7 +87,7 @@ impl Candidates {
     }
 }
 
-/// Returns the values that vector registers can hold as bytes: products of sixteen, minima, maxima and stores of whole values are their only uses. Both
+/// Returns the values that vector registers can hold as bytes: products of sixteen, minima, maxima and stores are their only uses. Both
 /// operands are in vector registers, or none.
 pub fn vectors(kernel: &Kernel) -> EntitySet<Value> {
     let mut candidates = Candidates::default();
@@ -121,9 +121,9 @@ fn bytes_of(ty: Type) -> u32 {
     u32::from(ty.lanes) * ty.lane.bytes()
 }
 
-/// Tests whether integers fill vector registers.
+/// Tests whether integers fill vector registers, and no more than there are.
 fn are_whole(ty: Type) -> bool {
-    ty.lane.is_integer() && bytes_of(ty).is_multiple_of(VECTOR)
+    ty.lane.is_integer() && bytes_of(ty).is_multiple_of(VECTOR) && bytes_of(ty) <= VECTOR * u32::from(REGISTERS)
 }
 
 /// Returns the operation on bytes for one of the kernel language.
@@ -137,13 +137,24 @@ fn byte_op(op: BinaryOp) -> Option<ByteOp> {
     })
 }
 
-/// Tests whether an instruction loads whole vectors of bytes. Integers that are only copied are as good as bytes.
+/// Tests whether only the last vector register of a type has lanes after the active ones.
+fn ends_in_last(ty: Type, active: u16) -> bool {
+    active > 0 && u32::from(ty.lanes - active) * ty.lane.bytes() < VECTOR
+}
+
+/// Tests whether an instruction loads vectors of bytes. Integers that are only copied are as good as bytes.
 fn is_load(inst: &Inst, ty: Type) -> bool {
     match *inst {
-        Inst::Load { active, .. } => are_whole(ty) && active == ty.lanes,
+        Inst::Load { active, mask: None, .. } => are_whole(ty) && ends_in_last(ty, active),
         Inst::LoadSplatGroup { group, .. } => are_whole(ty) && group == ty.lanes,
         _ => false,
     }
+}
+
+/// Returns the element with which a vector register has the first ones of some bytes, and the number of elements if it has fewer than it holds. Bytes
+/// are counted in the same way at all addresses, so that a load and a store can share a count.
+fn first_bytes(bytes: u32, aligned: bool) -> (Element, Option<u32>) {
+    if bytes < VECTOR { (Element::Byte, Some(bytes)) } else { (Element::of_bytes(aligned), None) }
 }
 
 fn uses_of(kernel: &Kernel, inst: &Inst, note: &mut impl FnMut(Value, Use)) {
@@ -153,7 +164,7 @@ fn uses_of(kernel: &Kernel, inst: &Inst, note: &mut impl FnMut(Value, Use)) {
             note(a, Use::Factor(b));
             note(b, Use::Factor(a));
         }
-        Inst::Store { index, value, active, mask: None, .. } if active == kernel.ty(value).lanes => {
+        Inst::Store { index, value, active, mask: None, .. } if ends_in_last(kernel.ty(value), active) => {
             note(index, Use::Other);
             note(value, Use::Stored);
         }
@@ -168,16 +179,19 @@ impl<S: Select<Held = Held>> Lowering<'_, S>
 where
     Self: Words,
 {
-    /// Loads bytes to vector registers.
-    pub(super) fn load_vectors(&mut self, buffer: Buffer, at: (Value, i64), ty: Type) -> Result<Held, CodegenError> {
-        let key = (self.block, buffer, at, ty.lanes, ty, Holding::Vectors);
+    /// Loads the active lanes of a type to vector registers, as bytes. The others are zero.
+    pub(super) fn load_vectors(&mut self, buffer: Buffer, at: (Value, i64), active: u16, ty: Type) -> Result<Held, CodegenError> {
+        let key = (self.block, buffer, at, active, ty, Holding::Vectors);
         if let Some(known) = self.loads.get(&key) {
             return Ok(known.clone());
         }
         let bytes = bytes_of(ty);
         let address = self.address(buffer, at, Access::Memory { unit: VECTOR, bytes })?;
-        let element = Element::of_bytes(self.is_aligned(buffer, at));
-        let vectors = (0..bytes).step_by(VECTOR as usize).map(|i| self.load_vector(address.plus(i as i32), element));
+        let (aligned, active) = (self.is_aligned(buffer, at), bytes_of(Type { lanes: active, ..ty }));
+        let vectors = (0..bytes).step_by(VECTOR as usize).map(|i| {
+            let (element, first) = first_bytes(active - i, aligned);
+            self.load_vector(address.plus(i as i32), element, first)
+        });
         let loaded = Held::Vectors(vectors.collect::<Result<_, _>>()?);
         self.loads.insert(key, loaded.clone());
         Ok(loaded)
@@ -204,11 +218,14 @@ where
         }
     }
 
-    /// Stores the bytes of vector registers.
-    pub(super) fn store_vectors(&mut self, buffer: Buffer, at: (Value, i64), vectors: &[VReg]) -> Result<(), CodegenError> {
+    /// Stores the first bytes of vector registers, of which only the last one may be stored in part.
+    pub(super) fn store_vectors(&mut self, buffer: Buffer, at: (Value, i64), bytes: u32, vectors: &[VReg]) -> Result<(), CodegenError> {
         let address = self.address(buffer, at, Access::Memory { unit: VECTOR, bytes: VECTOR * vectors.len() as u32 })?;
-        let element = Element::of_bytes(self.is_aligned(buffer, at));
-        (0..).zip(vectors).try_for_each(|(i, &vector)| self.store_vector(address.plus(i * VECTOR as i32), element, vector))
+        let aligned = self.is_aligned(buffer, at);
+        (0..).step_by(VECTOR as usize).zip(vectors).try_for_each(|(i, &vector)| {
+            let (element, first) = first_bytes(bytes - i, aligned);
+            self.store_vector(address.plus(i as i32), element, first, vector)
+        })
     }
 }
 

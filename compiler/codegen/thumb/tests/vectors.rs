@@ -7,7 +7,7 @@ use crate::codegen::thumb::access::Place;
 use crate::codegen::thumb::compile_kernel;
 use crate::codegen::thumb::encode::{Assembler, Flags, Operand};
 use crate::codegen::thumb::rows::*;
-use crate::codegen::thumb::vectors::{Vector, access_vector, choose_lanes, step_vector};
+use crate::codegen::thumb::vectors::{Part, Vector, access_vector, choose_lanes, predicate, step_vector};
 use crate::kernel::intervals::Assumed;
 use crate::kernel::passes::narrow;
 use crate::kernel::text::parse_kernel;
@@ -15,7 +15,7 @@ use crate::machine::machine;
 
 #[test]
 fn vectors_decode_to_themselves() {
-    let (load, store) = (|element| Vector { element, store: false }, |element| Vector { element, store: true });
+    let (load, store) = (|element| moved(element, false), |element| moved(element, true));
     let mut code = Assembler::default();
     let near = [
         (load(Element::Byte), 0, 1, 16, "vldrb.u8 q0, [r1, #16]"),
@@ -54,6 +54,31 @@ fn vectors_decode_to_themselves() {
     assert!(code.row(&VMLADAVA, &[Operand::Word(1), Operand::Vector(0), Operand::Vector(0)]).is_err(), "an odd register");
 }
 
+fn moved(element: Element, store: bool) -> Vector {
+    Vector { element, store, part: Part::Whole }
+}
+
+#[test]
+fn accesses_to_parts_of_vectors_decode_to_themselves() {
+    let mut code = Assembler::default();
+    let parts = [
+        (moved(Element::Byte, false), Part::First, Some(4), ["vctp.8 r4", "vpst", "vldrbt.u8 q1, [r2, #0]"]),
+        (moved(Element::Byte, true), Part::SameFirst, None, ["", "vpst", "vstrbt.8 q1, [r2, #0]"]),
+        (moved(Element::Word, false), Part::First, Some(14), ["vctp.32 lr", "vpst", "vldrwt.u32 q1, [r2, #0]"]),
+        (moved(Element::ByteOfLane, true), Part::First, Some(0), ["vctp.32 r0", "vpst", "vstrbt.32 q1, [r2, #0]"]),
+        (moved(Element::HalfOfLane, false), Part::First, Some(9), ["vctp.32 r9", "vpst", "vldrht.s32 q1, [r2, #0]"]),
+        (moved(Element::Word, true), Part::Whole, None, ["", "", "vstrw.32 q1, [r2, #0]"]),
+    ];
+    for (moved, part, count, _) in parts {
+        let moved = Vector { part, ..moved };
+        predicate(moved, count, &mut code);
+        access_vector(moved, 1, Place::Near(2, 0), &mut code).unwrap();
+    }
+    let Some(found) = decode_for(ARCHITECTURE, &code.bytes) else { return eprintln!("skipped: no decoder") };
+    let names = parts.iter().flat_map(|case| case.3).filter(|name| !name.is_empty());
+    assert_eq!(found, names.collect::<Vec<_>>());
+}
+
 #[test]
 fn operations_on_lanes_decode_to_themselves() {
     let mut code = Assembler::default();
@@ -89,6 +114,23 @@ fn operations_on_lanes_decode_to_themselves() {
     let chosen = comparisons.iter().flat_map(|(_, name)| [format!("{name}, q1, q6"), "vpsel q7, q2, q5".into()]);
     assert_eq!(found, threes.chain(twos).chain(shifts).chain(words).chain(moves).chain(chosen).collect::<Vec<_>>());
     assert!(choose_lanes(Flags::Below, [0, 1, 2], [3, 4], &mut code).is_err(), "unsigned numbers");
+}
+
+/// The last products of a row that is no multiple of sixteen, and a copy of its end: one count for both accesses.
+#[test]
+fn rests_are_counted_lanes() {
+    let text = "kernel @k(x: input i8[27] align 1, w: input i8[16] align 4, y: output i32[1] align 4, z: output i8[11] align 1) {
+      %1: i8x16 = load x[16] active 11
+      %2: i8x16 = load w[0]
+      %3: i32 = dot_signed_sixteens 0, %1, %2
+      store y[0], %3
+      store z[0], %1 active 11
+    }";
+    let kernel = narrow(&parse_kernel(text).unwrap(), &Assumed::default());
+    let code = compile_kernel(&kernel, machine("cortex-m55").unwrap()).unwrap();
+    let Some(lines) = decode_for(ARCHITECTURE, &code.bytes) else { return eprintln!("skipped: no decoder") };
+    let count = |name: &str| lines.iter().filter(|line| line.starts_with(name)).count();
+    assert_eq!([count("vctp"), count("vldrbt"), count("vstrbt"), count("vmlava"), count("ldrb")], [1, 1, 1, 1, 0], "{lines:?}");
 }
 
 /// Two rows of bytes by two others: four loads and four products.
