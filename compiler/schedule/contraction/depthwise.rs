@@ -83,8 +83,9 @@ pub fn takes_lanes(cx: &Context<'_>, work: &Contraction) -> bool {
     let weights_fit = work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open) && !work.open;
     let is_image = work.sizes.is_none() && work.channel_planes.is_none() && work.outputs == work.channels;
     let have_vectors = cx.levels.iter().chain([&cx.machine]).all(|machine| machine.byte_sixteens);
-    let takes = have_vectors && is_of_bytes && weights_fit && is_image && work.outputs.is_multiple_of(LANES);
-    takes && cx.uses(Technique::Lanes)
+    // With more padding, planes take fewer instructions.
+    let is_full = work.outputs.next_multiple_of(LANES) * 3 <= work.outputs * 5;
+    have_vectors && is_of_bytes && weights_fit && is_image && is_full && cx.uses(Technique::Lanes)
 }
 
 impl<'a> DepthwiseSchedule<'a> {
@@ -112,7 +113,8 @@ impl<'a> DepthwiseSchedule<'a> {
         let mut staging = staging.filter(|_| in_place.is_none());
         let taps: Vec<u64> = (0..work.per_output()).collect();
         let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
-        let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
+        let strip = cx.strip(lanes, &work.weights);
+        let strips = if form == Form::Sixteens { Strips::padded(work.outputs, strip) } else { Strips::new(work.outputs, strip) };
         let cuts = Cuts::new(&strips, lanes, false);
         if let Some(staging) = &mut staging {
             // Some instructions interleave within less than a vector. If blocks of channels are whole vectors, elements are reordered once,

@@ -24,6 +24,12 @@ impl Strips {
         Self { outputs, lanes, rest: narrower(outputs % lanes) }
     }
 
+    /// Divides `outputs` channels into strips of `lanes`, the last of which may have padding. Machines that load and store the first lanes of a
+    /// vector take it as any other.
+    pub fn padded(outputs: u64, lanes: u64) -> Self {
+        Self { outputs, lanes, rest: if outputs.is_multiple_of(lanes) { vec![] } else { vec![lanes] } }
+    }
+
     /// Joins the last strips to one, if together they are narrower than a strip that all levels read. A machine that loads any number of lanes
     /// takes them together; others take them one after another.
     pub fn joined(mut self) -> Self {
@@ -90,6 +96,13 @@ mod tests {
             let strips = Strips::new(outputs, lanes);
             assert_eq!(strips.all().collect::<Vec<_>>(), widths, "{outputs} by {lanes}");
             assert_eq!(strips.total(), widths.iter().sum::<u64>());
+        }
+    }
+
+    #[test]
+    fn padded_rests_are_whole() {
+        for (outputs, widths) in [(8, &[4, 4][..]), (9, &[4, 4, 4]), (30, &[4; 8]), (3, &[4])] {
+            assert_eq!(Strips::padded(outputs, 4).all().collect::<Vec<_>>(), widths, "{outputs}");
         }
     }
 
