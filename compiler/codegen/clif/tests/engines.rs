@@ -1,5 +1,5 @@
-//! Runners of test kernels: the host's CPU levels in memory, other instruction sets under qemu-user. Without the emulator or a cross compiler, a
-//! kernel must at least compile.
+//! Runners of test kernels: the host's CPU levels in memory, other instruction sets under qemu-user, and vectors of Cortex-M on an emulated board.
+//! Without the emulator or a cross compiler, a kernel must at least compile.
 
 use super::Case;
 use crate::codegen::Code;
@@ -8,13 +8,13 @@ use crate::codegen::support::Support;
 use crate::codegen::{CodegenError, Relocation, RelocationKind, RelocationTarget, a64, rv32, thumb, x86};
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::narrow;
-use crate::machine::{CpuMachine, Isa, MACHINES, MICROCONTROLLERS};
+use crate::machine::{CpuMachine, Extension, Isa, MACHINES, MICROCONTROLLERS};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
 use target_lexicon::Triple;
 
 /// Compiles and runs cases on every machine, by our own back ends and by Cranelift.
@@ -46,6 +46,8 @@ pub(super) fn failures(cases: &[Case]) -> Vec<String> {
         "cortex-m7+dp",
         "cortex-m7+dp+strict-align",
         "cortex-m33+nodsp",
+        "cortex-m55",
+        "cortex-m55+strict-align",
         "cortex-m3",
         "cortex-m0plus",
         "cortex-m23",
@@ -236,6 +238,9 @@ fn bytes_of(memory: &mut [u128]) -> &mut [u8] {
 /// Runs cases in one process of the emulator. `runner.c` gives each buffer its own pages, with an inaccessible page right after its last byte. Reads
 /// beyond the end are thus found, too.
 fn run_emulated(machine: &CpuMachine, cases: &[&Case], codes: &[Code], failures: &mut Vec<String>) {
+    if machine.has(Extension::Mve) {
+        return failures.extend(run_on_board(machine, cases, codes));
+    }
     for &processor in processors(machine) {
         if let Some(command) = runner(machine, processor) {
             failures.extend(run_with(command, &format!("{} {}", machine.level, processor.unwrap_or_default()), cases, codes));
@@ -256,7 +261,8 @@ fn processors(machine: &CpuMachine) -> &'static [Option<&'static str>] {
     }
 }
 
-fn run_with(mut command: Command, machine: &str, cases: &[&Case], codes: &[Code]) -> Vec<String> {
+/// Returns what `runner.c` reads.
+fn input_of(cases: &[&Case], codes: &[Code]) -> Vec<u8> {
     let mut input = vec![];
     for (case, code) in cases.iter().zip(codes) {
         push(&mut input, &code.bytes);
@@ -267,29 +273,56 @@ fn run_with(mut command: Command, machine: &str, cases: &[&Case], codes: &[Code]
         input.extend((case.integers.len() as u64).to_le_bytes());
         input.extend(case.integers.iter().flat_map(|i| i.to_le_bytes()));
     }
+    input
+}
+
+fn run_with(mut command: Command, machine: &str, cases: &[&Case], codes: &[Code]) -> Vec<String> {
+    let input = input_of(cases, codes);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || pipe.write_all(&input));
     let output = child.wait_with_output().unwrap();
     let _ = writer.join().unwrap();
-    let mut rest = &output.stdout[..];
+    compared(cases, machine, &output.stdout, output.status)
+}
+
+/// Runs cases on a board with vectors of Cortex-M. `sys/mman.h` of its folder protects memory as an operating system would.
+fn run_on_board(machine: &CpuMachine, cases: &[&Case], codes: &[Code]) -> Vec<String> {
+    let emulator = "qemu-system-arm";
+    let folder = format!("{}/tests/link/an547", env!("CARGO_MANIFEST_DIR"));
+    let flags = ["-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb", "-nostartfiles", "-Wl,--no-warn-execstack"].map(String::from);
+    let arguments = [&flags[..], &[format!("-I{folder}"), format!("-T{folder}/newlib.ld"), format!("{folder}/newlib.c")]].concat();
+    let Some(program) = built("arm-none-eabi-gcc", emulator, &arguments) else { return vec![] };
+    let files = tempfile::tempdir().unwrap();
+    let [input, output] = ["input", "output"].map(|name| files.path().join(name));
+    std::fs::write(&input, input_of(cases, codes)).unwrap();
+    let words = [&program, &input, &output].map(|word| format!(",arg={}", word.display())).concat();
+    let mut command = Command::new(emulator);
+    command.args(["-M", "mps3-an547", "-display", "none", "-monitor", "none", "-serial", "none", "-semihosting-config"]);
+    let status = command.arg(format!("enable=on,target=native{words}")).arg("-kernel").arg(program).status().unwrap();
+    compared(cases, machine.level, &std::fs::read(output).unwrap_or_default(), status)
+}
+
+/// Compares what `runner.c` wrote with what is expected. Returns a sentence for each failure.
+fn compared(cases: &[&Case], machine: &str, output: &[u8], status: ExitStatus) -> Vec<String> {
+    let mut rest = output;
     let mut failures = vec![];
     for case in cases {
         if rest.len() < 4 {
-            failures.push(format!("{} on {machine} ended the runner: {:?}", case.kernel.name, output.status));
+            failures.push(format!("{} on {machine} ended the runner: {status:?}", case.kernel.name));
             return failures;
         }
-        let status = i32::from_le_bytes(rest[..4].try_into().unwrap());
+        let returned = i32::from_le_bytes(rest[..4].try_into().unwrap());
         rest = &rest[4..];
         let mut after = vec![];
         for before in &case.before {
             after.push(rest[..before.len()].to_vec());
             rest = &rest[before.len()..];
         }
-        failures.extend(case.compare(machine, status, &after).err());
+        failures.extend(case.compare(machine, returned, &after).err());
     }
-    if !output.status.success() {
-        failures.push(format!("the runner on {machine}: {:?}", output.status));
+    if !status.success() {
+        failures.push(format!("the runner on {machine}: {status:?}"));
     }
     failures
 }
@@ -309,6 +342,15 @@ fn runner(machine: &CpuMachine, processor: Option<&str>) -> Option<Command> {
         Isa::Thumb => ("arm-linux-gnueabihf-gcc", "qemu-arm"),
         Isa::Riscv32 => ("riscv64-unknown-elf-gcc", "qemu-riscv32"),
     };
+    let runner = built(compiler, emulator, &if machine.isa == Isa::Riscv32 { bare_arguments() } else { vec![] })?;
+    let mut command = Command::new(emulator);
+    command.args(processor.iter().flat_map(|name| ["-cpu", name]));
+    command.arg(runner).args((machine.level == "rv64gcv").then_some("vectors"));
+    Some(command)
+}
+
+/// Compiles the runner for an emulator, once. `None` if a tool is missing.
+fn built(compiler: &str, emulator: &str, arguments: &[String]) -> Option<PathBuf> {
     let works = |program| Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !works(compiler) || !works(emulator) {
         return None;
@@ -321,19 +363,12 @@ fn runner(machine: &CpuMachine, processor: Option<&str>) -> Option<Command> {
     let written = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     if written(&runner) < written(&source) {
         let fresh = runner.with_extension(std::process::id().to_string());
-        let mut command = Command::new(compiler);
-        if machine.isa == Isa::Riscv32 {
-            command.args(bare_arguments());
-        }
-        let status = command.args(["-static", "-O1", "-o"]).arg(&fresh).arg(source).status().ok()?;
+        let status = Command::new(compiler).args(arguments).args(["-static", "-O1", "-o"]).arg(&fresh).arg(source).status().ok()?;
         if !status.success() || std::fs::rename(fresh, &runner).is_err() {
             return None;
         }
     }
-    let mut command = Command::new(emulator);
-    command.args(processor.iter().flat_map(|name| ["-cpu", name]));
-    command.arg(runner).args((machine.level == "rv64gcv").then_some("vectors"));
-    Some(command)
+    Some(runner)
 }
 
 /// Arguments that make a program of 32-bit RISC-V, whose C library knows no Linux, run under the emulator.

@@ -1,4 +1,4 @@
-// Runs kernels read from standard input and writes their status and buffers to standard output.
+// Runs kernels read from standard input and writes their status and buffers to standard output, or from the first to the second of two files.
 // Each buffer ends right before an inaccessible page. Numbers are little-endian, as are all machines here.
 #include <stdint.h>
 #include <stdio.h>
@@ -40,10 +40,10 @@ static void spoil_modes(void) {
 }
 
 int main(int count, char **words) {
-    (void)words;
+    if (count > 2 && (freopen(words[1], "rb", stdin) == NULL || freopen(words[2], "wb", stdout) == NULL)) exit(10);
     uint64_t code_bytes;
     while (read_number(&code_bytes)) {
-        if (count > 1) spoil_modes();
+        if (count == 2) spoil_modes();
         uint8_t *code = map(pages(code_bytes), PROT_READ | PROT_WRITE);
         read_bytes(code, code_bytes);
         if (mprotect(code, pages(code_bytes), PROT_READ | PROT_EXEC)) exit(4);
