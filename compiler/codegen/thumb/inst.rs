@@ -95,7 +95,7 @@ impl Inst {
     /// Returns the operation that accesses the same and steps its base by a number of bytes. `None` if there is none.
     pub fn stepping(&self, by: i32) -> Option<Own> {
         match self.op {
-            Op::Own(Own::Vector(moved)) => (moved.reaches(by) && !moved.is_of_lanes()).then_some(Own::StepVector(moved, by)),
+            Op::Own(Own::Vector(moved)) => moved.reaches(by).then_some(Own::StepVector(moved, by)),
             _ => self.moved().filter(|_| steps(by, self.is_of_pair())).map(|moved| Own::Step(moved, by)),
         }
     }
@@ -119,12 +119,14 @@ impl words::Operations for Own {
     const LESS: Flags = Flags::Less;
 
     fn limit(inst: &Inst, operands: &mut [Operand]) {
-        let Op::Own(Self::Vector(moved)) = inst.op else { return };
+        let Op::Own(Self::Vector(moved) | Self::StepVector(moved, _)) = inst.op else { return };
         if !moved.is_of_lanes() {
             return;
         }
         let others = operands.len() - usize::from(moved.has_count());
-        for operand in operands[..others].iter_mut().filter(|operand| operand.class() == GENERAL) {
+        // A stepped base is defined in the register that it is used in.
+        let is_limited = |operand: &&mut Operand| operand.class() == GENERAL && operand.constraint() == OperandConstraint::Reg;
+        for operand in operands[..others].iter_mut().filter(is_limited) {
             *operand = Operand::new(operand.vreg(), OperandConstraint::Limit(LOW.end), operand.kind(), operand.pos());
         }
     }

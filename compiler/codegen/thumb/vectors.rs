@@ -86,7 +86,7 @@ pub(super) fn access_vector(moved: Vector, register: u8, place: Place, code: &mu
 /// # Errors
 /// [`AddressError::Step`] if no instruction has these operands.
 pub(super) fn step_vector(moved: Vector, register: u8, (base, by): (u8, i32), code: &mut Assembler) -> Result<(), AssemblyError> {
-    if !moved.reaches(by) || moved.is_of_lanes() {
+    if !moved.reaches(by) || moved.is_of_lanes() && base > 7 {
         return Err(AddressError::Step { what: format!("{moved:?}"), registers: vec![register], by }.into());
     }
     code.word(word(moved, register, base, by) | 1 << 21);

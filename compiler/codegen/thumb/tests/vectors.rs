@@ -29,6 +29,8 @@ fn vectors_decode_to_themselves() {
         (load(Element::Byte), 3, 2, 16, "vldrb.u8 q3, [r2], #16"),
         (load(Element::Word), 3, 2, 128, "vldrw.u32 q3, [r2], #128"),
         (store(Element::Byte), 5, 3, -16, "vstrb.8 q5, [r3], #-16"),
+        (load(Element::ByteOfLane), 0, 7, 4, "vldrb.s32 q0, [r7], #4"),
+        (store(Element::HalfOfLane), 3, 2, 254, "vstrh.32 q3, [r2], #254"),
     ];
     steps.iter().for_each(|&(moved, register, base, by, _)| step_vector(moved, register, (base, by), &mut code).unwrap());
     let of_lanes = [
@@ -49,7 +51,7 @@ fn vectors_decode_to_themselves() {
     assert!(access_vector(load(Element::Byte), 0, Place::Near(1, 128), &mut code).is_err());
     assert!(access_vector(load(Element::Word), 0, Place::Near(1, 2), &mut code).is_err());
     assert!(access_vector(load(Element::ByteOfLane), 0, Place::Near(8, 0), &mut code).is_err(), "a high base");
-    assert!(step_vector(load(Element::HalfOfLane), 0, (1, 2), &mut code).is_err());
+    assert!(step_vector(load(Element::HalfOfLane), 0, (8, 2), &mut code).is_err(), "a high base");
     assert!(access_vector(load(Element::Byte), 0, Place::Indexed(1, 2, 0), &mut code).is_err());
     assert!(code.row(&VMLADAVA, &[Operand::Word(1), Operand::Vector(0), Operand::Vector(0)]).is_err(), "an odd register");
 }
