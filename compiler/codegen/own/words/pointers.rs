@@ -3,7 +3,7 @@
 
 use super::arg::Arg;
 use super::inst::{Inst, Op, Operations};
-use super::rounds::{Made, Round, Stepped, made, sum};
+use super::rounds::{Made, Round, Stepped, made, sum, sum_of};
 use crate::codegen::own::{Address, Base, Function, count_uses, sweep};
 use regalloc2::{RegClass, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -87,6 +87,18 @@ impl<'a> Places<'a> {
         (!self.inside.contains(&register)).then_some(register)
     }
 
+    /// Returns a pointer with the register from which the base was computed, and the displacement from that. Accesses at several bases of one register
+    /// may share pointers.
+    fn rooted(&self, sums: &FxHashMap<VReg, (VReg, i32)>, (mut base, factor): Key, mut bytes: i32) -> (Key, i32) {
+        while let Some(&(from, number)) = sums.get(&base)
+            && self.outer(from).is_some()
+            && let Some(sum) = bytes.checked_add(number)
+        {
+            (base, bytes) = (from, sum);
+        }
+        ((base, factor), bytes)
+    }
+
     /// Returns the factor of the counter in a register that is shifted to the left.
     fn multiple(&self, register: VReg, shift: u8) -> Option<i32> {
         self.multiples.get(&register)?.checked_mul(1i32.checked_shl(shift.into())?)
@@ -132,6 +144,17 @@ impl<'a> Places<'a> {
     }
 }
 
+/// Returns the registers that hold a sum of a register and a constant, with these.
+fn sums<S: Stepped>(function: &Function<Inst<S::Own>>) -> FxHashMap<VReg, (VReg, i32)> {
+    let sum = |inst: &Inst<S::Own>| match (inst.op, &inst.args[..]) {
+        (Op::LoadAddress, &[Arg::Def(to), Arg::Memory(Address { base: Base::Register(from), index: None, displacement })]) => {
+            Some((to, (from, displacement)))
+        }
+        _ => sum_of::<S>(inst).map(|(to, from, number)| (to, (from, number))),
+    };
+    function.blocks.iter().flat_map(|block| &block.insts).filter_map(sum).collect()
+}
+
 /// Returns the memory that an instruction reads or writes.
 fn accessed<O: Operations>(inst: &Inst<O>) -> Option<&Address> {
     let memory = inst.args.iter().find_map(|arg| if let Arg::Memory(address) = arg { Some(address) } else { None });
@@ -150,9 +173,11 @@ fn access<O: Operations>(inst: &mut Inst<O>, place: Address) {
 /// Returns the accesses of a loop: their positions in the block, with the value of a pointer and the displacement.
 fn accesses<S: Stepped>(function: &Function<Inst<S::Own>>, round: &Round, numbers: &Numbers) -> Vec<(usize, Key, i32)> {
     let mut places = Places::new(function, round, numbers);
+    let sums = sums::<S>(function);
     let mut found = vec![];
     for (at, inst) in function.blocks[round.head.0 as usize].insts.iter().enumerate() {
         let memory = accessed(inst).and_then(|address| places.of(address));
+        let memory = memory.map(|(key, bytes)| if S::reaches_few(inst) { places.rooted(&sums, key, bytes) } else { (key, bytes) });
         found.extend(memory.map(|(key, bytes)| (at, key, bytes)));
         places.note::<S>(inst);
     }
@@ -171,26 +196,55 @@ fn rewritten<S: Stepped>(function: &mut Function<Inst<S::Own>>, round: &Round, n
     let mut last = None;
     for key in keys {
         let own: Vec<(usize, i32)> = accesses.iter().filter(|access| access.1 == key).map(|access| (access.0, access.2)).collect();
-        for near in within_reach::<S>(function, round, own) {
-            last = pointer::<S>(function, round, key, &near, numbers.get(&round.start).copied()).or(last);
+        let Some(step) = round.step.checked_mul(key.1) else { continue };
+        for near in within_reach::<S>(function, round, step, own) {
+            last = pointer::<S>(function, round, key, near, numbers.get(&round.start).copied()).or(last);
         }
     }
     last
 }
 
-/// Divides accesses among several pointers if their displacements are short.
-fn within_reach<S: Stepped>(function: &Function<Inst<S::Own>>, round: &Round, mut accesses: Vec<(usize, i32)>) -> Vec<Vec<(usize, i32)>> {
+/// Accesses that one pointer serves: their positions in the block, and their displacements.
+struct Near {
+    accesses: Vec<(usize, i32)>,
+    /// The displacement at which the pointer is.
+    begins: i32,
+}
+
+/// Divides accesses among several pointers if one does not reach all of them. `step` is what each round adds to a pointer.
+fn within_reach<S: Stepped>(function: &Function<Inst<S::Own>>, round: &Round, step: i32, mut accesses: Vec<(usize, i32)>) -> Vec<Near> {
     let insts = &function.blocks[round.head.0 as usize].insts;
-    if !accesses.iter().all(|access| S::reaches_few(&insts[access.0])) {
-        return vec![accesses];
+    let Some(begins) = beginning::<S>(&accesses) else { return vec![] };
+    let reaches = |begins: i32, (at, bytes): (usize, i32)| S::can_be_at(&insts[at], bytes - begins);
+    let is_far = accesses.iter().any(|access| !reaches(begins, *access));
+    if !is_far || !accesses.iter().all(|access| S::reaches_few(&insts[access.0])) {
+        return vec![Near { accesses, begins }];
     }
     let mut all = vec![];
-    while let Some(&(_, first)) = accesses.first() {
-        let (near, far) = accesses.into_iter().partition(|(at, bytes)| S::can_be_at(&insts[*at], bytes - first));
-        all.push(near);
+    while let Some(&lowest) = accesses.iter().min_by_key(|access| access.1) {
+        // An access at the pointer may step it. Where none can, the pointer may be between accesses, and reaches more of them.
+        let is_stepped = S::can_be_at(&insts[lowest.0], step);
+        let between = |highest: i32| if is_stepped { highest } else { (lowest.1 + (highest - lowest.1) / 2) & -4 };
+        let ends = accesses.iter().map(|access| access.1);
+        let fits = |highest: &i32| {
+            let begins = between(*highest);
+            reaches(begins, lowest) && reaches(begins, (lowest.0, *highest))
+        };
+        let begins = ends.filter(fits).max().map_or(lowest.1, between);
+        let (near, far) = accesses.into_iter().partition(|access| reaches(begins, *access) || *access == lowest);
+        all.push(Near { accesses: near, begins });
         accesses = far;
     }
     all
+}
+
+/// Returns the displacement at which a pointer that serves all accesses is.
+fn beginning<S: Stepped>(accesses: &[(usize, i32)]) -> Option<i32> {
+    let mut displacements = accesses.iter().map(|access| access.1);
+    match S::NEGATIVE {
+        true => displacements.clone().find(|bytes| *bytes == 0).or_else(|| displacements.next()),
+        false => displacements.min(),
+    }
 }
 
 /// Makes a pointer for accesses. `None` if an access cannot have its displacement, or if no access can step it.
@@ -198,14 +252,9 @@ fn pointer<S: Stepped>(
     function: &mut Function<Inst<S::Own>>,
     round: &Round,
     (base, factor): Key,
-    accesses: &[(usize, i32)],
+    Near { accesses, begins }: Near,
     start: Option<i32>,
 ) -> Option<Ending> {
-    let mut displacements = accesses.iter().map(|access| access.1);
-    let begins = match S::NEGATIVE {
-        true => displacements.clone().find(|bytes| *bytes == 0).or_else(|| displacements.next())?,
-        false => displacements.min()?,
-    };
     let step = round.step.checked_mul(factor)?;
     let data = function.at(round.head);
     let mut insts = accesses.iter().map(|(at, bytes)| (&data.insts[*at], bytes - begins));
@@ -222,7 +271,7 @@ fn pointer<S: Stepped>(
     let data = function.at(round.head);
     data.insts.push(stepped);
     for (at, bytes) in accesses {
-        access(&mut data.insts[*at], Address::at(pointer).plus(bytes - begins));
+        access(&mut data.insts[at], Address::at(pointer).plus(bytes - begins));
     }
     round.carry(function, pointer, [first, next]);
     Some((next, near, factor))

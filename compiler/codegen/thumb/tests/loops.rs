@@ -22,7 +22,8 @@ fn last_loop_of(level: &str, architecture: &str, text: &str) -> Option<Vec<Strin
     let lines = decode_for(architecture, &code.bytes)?;
     let ends = |line: &String| (line.starts_with('b') || line.starts_with("le ")) && line.contains("0x");
     let end = lines.iter().rposition(ends).expect("a branch back");
-    let accesses = |line: &String| line.starts_with("ld") || line.starts_with("st") && !line.starts_with("stmdb");
+    let names = ["ld", "st", "vldr"];
+    let accesses = |line: &String| names.iter().any(|name| line.starts_with(name)) && !line.starts_with("stmdb");
     let begin = lines[..end].iter().position(accesses).expect("an access");
     Some(lines[begin..=end].iter().map(|line| line.split([' ', '.']).next().unwrap_or_default().to_string()).collect())
 }
@@ -98,6 +99,36 @@ fn the_link_register_counts_rounds() {
     };
     let last = |step| last_loop_of("cortex-m55", ARCHITECTURE, &to_bound(step)).and_then(|found| found.last().cloned());
     assert_eq!([1, 4, 3].map(last), [Some("le"), Some("le"), Some("bcc")].map(|name| name.map(String::from)));
+}
+
+/// Vectors reach few bytes. A pointer serves taps on both sides, and an access steps it; if none can, the pointer is between its taps.
+#[test]
+fn taps_of_vectors_share_pointers() {
+    let found = |rounds: u32, step: u32| {
+        let mut body = String::new();
+        for tap in 0..4 {
+            body += &format!("%{0}: i8x4 = load x[%1 + {1}]\n %{2}: i32x4 = sign_extend %{0}\n", 10 + tap, 64 * tap, 20 + tap);
+        }
+        for (sum, other) in [(20, 21), (30, 22), (31, 23)] {
+            body += &format!("%{}: i32x4 = add %{sum}, %{other}\n", if sum == 20 { 30 } else { sum + 1 });
+        }
+        let last = rounds * step;
+        let text = format!(
+            "kernel @k(x: input i8[{0}] align 1, y: output i8[{0}] align 1) {{
+               for %1 in 0..{last} step {step} {{ {body} %40: i8x4 = narrow_signed %32\n store y[%1], %40 }}
+             }}",
+            last + 256
+        );
+        last_loop_of("cortex-m55", ARCHITECTURE, &text)
+    };
+    let (Some(near), Some(far)) = (found(16, 4), found(4, 128)) else { return eprintln!("skipped: no decoder") };
+    let count = |names: &[String], name: &str| names.iter().filter(|other| other.starts_with(name)).count();
+    assert_eq!(
+        [count(&near, "vldrb"), count(&near, "vstrb"), count(&near, "add")],
+        [4, 1, 0],
+        "two pointers and that of the store: {near:?}"
+    );
+    assert_eq!([count(&far, "vldrb"), count(&far, "vstrb"), count(&far, "add")], [4, 1, 2], "a pointer and that of the store: {far:?}");
 }
 
 #[test]
