@@ -40,8 +40,8 @@ pub struct KernelBuilder {
     open: Vec<Region>,
     /// Indices that are constants.
     numbers: FxHashMap<Value, i64>,
-    /// True if the rounds of loops that carry nothing are independent.
-    independent: bool,
+    /// The scratch buffers of which each round has its own copy, if the rounds of loops that carry nothing are independent.
+    independent: Option<Vec<Buffer>>,
     /// The number of rounds that the kernel divides, the first round of a range and the end of the range.
     divided: Option<(u64, [Value; 2])>,
 }
@@ -51,8 +51,8 @@ struct Rounds {
     start: Value,
     end: Value,
     step: i64,
-    /// `true` if they are independent.
-    each: bool,
+    /// The private buffers of each round, if they are independent.
+    private: Option<Vec<Buffer>>,
 }
 
 impl KernelBuilder {
@@ -62,19 +62,24 @@ impl KernelBuilder {
             kernel: Kernel { name: name.into(), ..Kernel::default() },
             open: vec![Region::default()],
             numbers: FxHashMap::default(),
-            independent: false,
+            independent: None,
             divided: None,
         }
     }
 
     /// Marks the rounds of the loops that follow as independent, or leaves them in order. A loop that carries values is always in order.
     pub fn independent(&mut self, independent: bool) {
-        self.independent = independent;
+        self.independent = independent.then(Vec::new);
+    }
+
+    /// Marks the rounds of the loops that follow as independent if each has its own copy of some scratch buffers. A round writes what it reads there.
+    pub fn independent_with(&mut self, private: Vec<Buffer>) {
+        self.independent = Some(private);
     }
 
     /// Builds a piece of the kernel with [`Self::independent`] set for it alone.
     pub fn rounds<R>(&mut self, independent: bool, build: impl FnOnce(&mut Self) -> R) -> R {
-        let around = std::mem::replace(&mut self.independent, independent);
+        let around = std::mem::replace(&mut self.independent, independent.then(Vec::new));
         let built = build(self);
         self.independent = around;
         built
@@ -423,38 +428,39 @@ impl KernelBuilder {
         carried: &[Value],
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
-        self.counted(Rounds { start, end, step, each: false }, carried, body)
+        self.counted(Rounds { start, end, step, private: None }, carried, body)
     }
 
     /// Adds a counted loop.
     fn counted(
         &mut self,
-        Rounds { start, end, step, each }: Rounds,
+        Rounds { start, end, step, private }: Rounds,
         carried: &[Value],
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
         debug_assert!(step >= 1);
-        let each = each || self.independent && carried.is_empty();
+        let private = private.or_else(|| self.independent.clone().filter(|_| carried.is_empty()));
         let types: Vec<Type> = carried.iter().map(|&v| self.ty(v)).collect();
         let mut params = vec![self.value(Type::INDEX)];
         params.extend(types.iter().map(|&ty| self.value(ty)));
         let inner = params.clone();
         let region = self.region(params, |b| body(b, inner[0], &inner[1..]));
         debug_assert_eq!(region.yields.iter().map(|&v| self.ty(v)).collect::<Vec<_>>(), types);
-        self.push(Inst::For { start, end, step, each, carried: carried.to_vec(), body: region }, &types).into_vec()
+        let (each, private) = (private.is_some(), private.unwrap_or_default());
+        self.push(Inst::For { start, end, step, each, private, carried: carried.to_vec(), body: region }, &types).into_vec()
     }
 
     /// A counted loop over constant bounds without carried values. No loop is made for one step or none.
     pub fn for_range(&mut self, start: i64, end: i64, step: i64, body: impl FnOnce(&mut Self, Value)) {
-        self.range([start, end], step, false, body);
+        self.range([start, end], step, None, body);
     }
 
     /// [`KernelBuilder::for_range`] of independent rounds.
     pub fn for_each(&mut self, start: i64, end: i64, step: i64, body: impl FnOnce(&mut Self, Value)) {
-        self.range([start, end], step, true, body);
+        self.range([start, end], step, Some(vec![]), body);
     }
 
-    fn range(&mut self, [start, end]: [i64; 2], step: i64, each: bool, body: impl FnOnce(&mut Self, Value)) {
+    fn range(&mut self, [start, end]: [i64; 2], step: i64, private: Option<Vec<Buffer>>, body: impl FnOnce(&mut Self, Value)) {
         if start >= end {
             return;
         }
@@ -464,17 +470,17 @@ impl KernelBuilder {
             return;
         }
         let end = self.index(end);
-        self.values(Rounds { start: first, end, step, each }, body);
+        self.values(Rounds { start: first, end, step, private }, body);
     }
 
     /// A counted loop over value bounds without carried values.
     pub fn for_values(&mut self, start: Value, end: Value, step: i64, body: impl FnOnce(&mut Self, Value)) {
-        self.values(Rounds { start, end, step, each: false }, body);
+        self.values(Rounds { start, end, step, private: None }, body);
     }
 
     /// [`KernelBuilder::for_values`] of independent rounds.
     pub fn for_each_value(&mut self, start: Value, end: Value, step: i64, body: impl FnOnce(&mut Self, Value)) {
-        self.values(Rounds { start, end, step, each: true }, body);
+        self.values(Rounds { start, end, step, private: Some(vec![]) }, body);
     }
 
     fn values(&mut self, rounds: Rounds, body: impl FnOnce(&mut Self, Value)) {

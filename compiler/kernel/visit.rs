@@ -248,10 +248,10 @@ impl Inst {
         }
     }
 
-    /// The buffers it names: the one it accesses, or those that are private to ranges.
+    /// Returns the buffers that the instruction names, as mutable references: the accessed one, or those that are private to rounds or ranges.
     pub fn buffers_mut(&mut self) -> Vec<&mut Buffer> {
         match self {
-            Self::Divide { private, .. } => private.iter_mut().collect(),
+            Self::For { private, .. } | Self::Divide { private, .. } => private.iter_mut().collect(),
             inst => inst.buffer_mut().into_iter().collect(),
         }
     }
@@ -287,7 +287,7 @@ mod tests {
             Inst::Load { buffer, index: b, offset: 0, active: 4, mask: Some(c) },
             Inst::Store { buffer, index: b, offset: 0, active: 1, value: a, mask: None },
             Inst::Store { buffer, index: b, offset: 0, active: 4, value: a, mask: Some(c) },
-            Inst::For { start: a, end: b, step: 1, each: false, carried: vec![c, a], body: Region::default() },
+            Inst::For { start: a, end: b, step: 1, each: false, private: vec![], carried: vec![c, a], body: Region::default() },
             Inst::Divide { extent: b, private: vec![buffer], body: Region::default() },
             Inst::Loop { carried: vec![c, a], body: Region::default() },
             Inst::FailIf { condition: c, status: 1 },

@@ -90,9 +90,9 @@ impl<'k, 'b> Machine<'k, 'b> {
                     self.memory.store(*buffer, first.wrapping_add(i), &lanes[lane..=lane])?;
                 }
             }
-            Inst::For { start, end, step, each: true, body, .. } => self.each([*start, *end], *step, body)?,
+            Inst::For { start, end, step, each: true, private, body, .. } => self.each([*start, *end], *step, private, body)?,
             Inst::Divide { extent, private, body } => self.divide(*extent, private, body)?,
-            Inst::For { start, end, step, each: false, carried, body } => {
+            Inst::For { start, end, step, each: false, carried, body, .. } => {
                 let (mut counter, end) = (self.index(*start), self.index(*end));
                 self.assign(results, carried);
                 while counter < end {

@@ -2,7 +2,7 @@
 
 use super::InterpretError;
 use super::meetings::{Access, Meetings};
-use super::visits::Visits;
+use super::visits::{OfBuffer, Visits};
 use crate::kernel::*;
 use cranelift_entity::EntityRef;
 
@@ -83,26 +83,39 @@ impl<'k, 'b> Memory<'k, 'b> {
         }
     }
 
-    /// Starts a loop of independent rounds.
-    pub fn enter(&mut self) {
+    /// Starts a loop of independent rounds, of which each has its own copy of some scratch buffers. Returns the visits of these buffers.
+    pub fn enter(&mut self, private: &[Buffer]) -> Vec<OfBuffer> {
         self.visits.enter();
+        private.iter().map(|&buffer| self.visits.renew(buffer)).collect()
     }
 
     /// Starts an independent round with its own copy of some buffers.
     pub fn round(&mut self, counter: i64, own: &[Buffer]) {
         self.visits.round(counter);
         for &buffer in own {
-            match self.places[buffer.index()] {
-                Backing::Param(i) => self.params[i].fill(UNDEFINED),
-                Backing::Local(i) => self.locals[self.slot][i].fill(UNDEFINED),
-                Backing::Shared(_) => {}
-            }
+            self.visits.renew(buffer);
+            self.fill(buffer);
         }
     }
 
-    /// Ends the innermost loop of independent rounds.
-    pub fn leave(&mut self) {
+    /// Ends the innermost loop of independent rounds. Its private buffers are undefined from here on, as if the round around had written them.
+    pub fn leave(&mut self, private: &[Buffer], shared: Vec<OfBuffer>) -> Result<(), InterpretError> {
         self.visits.leave();
+        for (&buffer, visits) in private.iter().zip(shared) {
+            self.fill(buffer);
+            self.visits.restore(buffer, visits);
+            self.meet(buffer, 0, self.kernel.buffer(buffer).elements as usize, Access::Write)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the contents of a buffer undefined.
+    fn fill(&mut self, buffer: Buffer) {
+        match self.places[buffer.index()] {
+            Backing::Param(i) => self.params[i].fill(UNDEFINED),
+            Backing::Local(i) => self.locals[self.slot][i].fill(UNDEFINED),
+            Backing::Shared(_) => {}
+        }
     }
 
     /// Notes a barrier of the started positions.

@@ -9,18 +9,18 @@ const MOST_RANGES: u64 = 8;
 
 impl<'k> Machine<'k, '_> {
     /// Runs the independent rounds of a loop in the order of the seed.
-    pub(super) fn each(&mut self, ends: [Value; 2], step: i64, body: &'k Region) -> Result<(), Stop> {
+    pub(super) fn each(&mut self, ends: [Value; 2], step: i64, private: &[Buffer], body: &'k Region) -> Result<(), Stop> {
         let [start, end] = ends.map(|value| self.index(value));
         let span = end.checked_sub(start).and_then(|span| u64::try_from(span).ok()).unwrap_or(0);
-        let own = self.kernel.arrays_written_in(body);
-        self.memory.enter();
+        let own = [self.kernel.arrays_written_in(body), private.to_vec()].concat();
+        let shared = self.memory.enter(private);
         for round in self.shuffled(span.div_ceil(step.cast_unsigned())) {
             let counter = start + i64::from(round) * step;
             self.memory.round(counter, &own);
             self.set_index(body.params[0], counter);
             self.region(body)?;
         }
-        self.memory.leave();
+        self.memory.leave(private, shared)?;
         Ok(())
     }
 
@@ -29,7 +29,7 @@ impl<'k> Machine<'k, '_> {
         let extent = u64::try_from(self.index(extent)).unwrap_or(0);
         let own = [self.kernel.arrays_written_in(body), private.to_vec()].concat();
         let ranges = self.ranges(extent);
-        self.memory.enter();
+        let shared = self.memory.enter(private);
         for range in self.shuffled(ranges.len() as u64) {
             let [first, end] = ranges[range as usize];
             self.memory.round(first, &own);
@@ -37,7 +37,7 @@ impl<'k> Machine<'k, '_> {
             self.set_index(body.params[1], end);
             self.region(body)?;
         }
-        self.memory.leave();
+        self.memory.leave(private, shared)?;
         Ok(())
     }
 
@@ -120,6 +120,30 @@ mod tests {
         }
         let error = run("for each %1 in 3..5 step 1 { store y[6], 1 }", 1).unwrap_err().to_string();
         assert!(error.starts_with("kernel k: rounds ") && error.ends_with(" meet in element 6 of buffer y"), "{error}");
+    }
+
+    #[test]
+    fn rounds_have_their_own_private_buffers() {
+        let copy = |read: &str| format!("%2: i8 = load x[%1] store ring[0], %2 %3: i8 = load ring[{read}] store y[%1], %3");
+        let copies = format!("for each %1 in 0..8 step 1 private ring {{ {} }}", copy("0"));
+        assert!((0..12).all(|seed| run(&copies, seed) == Ok((1..=8).collect())));
+        let unwritten = format!("for each %1 in 0..8 step 1 private ring {{ {} }}", copy("1"));
+        assert!((0..12).all(|seed| run(&unwritten, seed) == Ok(vec![255; 8])));
+        // The loop may overwrite the memory around it.
+        let after = format!("store ring[1], 7 {copies} %4: i8 = load ring[1] store y[0], %4");
+        assert!((0..12).all(|seed| run(&after, seed).is_ok_and(|y| y[0] == 255)));
+        let nested = |outer: &str, inner: &str| {
+            let body = copy("0").replace("[%1]", "[%6]");
+            format!(
+                "for each %4 in 0..2 step 1{outer} {{
+                  for each %1 in 0..4 step 1{inner} {{ %5: i64 = mul %4, 4 %6: i64 = add %5, %1 {body} }}
+                }}"
+            )
+        };
+        let both = nested(" private ring", " private ring");
+        assert!((0..12).all(|seed| run(&both, seed) == Ok((1..=8).collect())));
+        assert!(meet(&nested("", " private ring")).into_iter().all(|meets| meets), "the outer rounds share the ring");
+        assert!(meet(&nested(" private ring", "")).into_iter().all(|meets| meets), "the inner rounds share a ring");
     }
 
     /// A ring of two elements that each range fills itself.

@@ -27,6 +27,9 @@ struct Visitors {
     readers: Vec<usize>,
 }
 
+/// The visitors of the elements of one buffer.
+pub struct OfBuffer(Vec<Visitors>);
+
 /// The visitors of all elements.
 pub struct Visits {
     /// The rounds so far. The first one is the kernel itself.
@@ -39,7 +42,7 @@ pub struct Visits {
     runs: u32,
     /// The number of the current or last outermost loop's run.
     outermost: u32,
-    /// The visitors of each element, by buffer. Empty for buffers that are only read, or of which each round or range has a copy.
+    /// The visitors of each element, by buffer. Empty for buffers that are only read, and for local arrays.
     visitors: Vec<Vec<Visitors>>,
 }
 
@@ -53,11 +56,6 @@ impl Visits {
                 if matches!(data.kind, BufferKind::Output | BufferKind::Scratch) {
                     visitors.resize(data.elements as usize, Visitors::default());
                 }
-            }
-        }
-        for Statement { inst, .. } in &kernel.body.statements {
-            if let Inst::Divide { private, .. } = inst {
-                private.iter().for_each(|buffer| visitors[buffer.index()].clear());
             }
         }
         let kernel = Round { outer: 0, depth: 0, run: 0, counter: 0 };
@@ -84,6 +82,18 @@ impl Visits {
     /// Ends the innermost loop.
     pub fn leave(&mut self) {
         self.now = self.open.pop().map_or(0, |(_, outer)| outer);
+    }
+
+    /// Starts a new copy of a buffer, without visitors. Returns the visits of the copy before.
+    pub fn renew(&mut self, buffer: Buffer) -> OfBuffer {
+        let visitors = &mut self.visitors[buffer.index()];
+        let fresh = vec![Visitors::default(); visitors.len()];
+        OfBuffer(std::mem::replace(visitors, fresh))
+    }
+
+    /// Returns to an earlier copy of a buffer.
+    pub fn restore(&mut self, buffer: Buffer, visits: OfBuffer) {
+        self.visitors[buffer.index()] = visits.0;
     }
 
     /// Notes accesses of the current round. The error has the counters of two rounds that race, and the element.

@@ -28,8 +28,9 @@ pub(super) fn in_one_range(kernel: &mut Kernel) {
 /// Leaves the rounds of all loops in order.
 pub(super) fn in_order(kernel: &mut Kernel) {
     kernel.body.for_each_statement_mut(&mut |statement| {
-        if let Inst::For { each, .. } = &mut statement.inst {
+        if let Inst::For { each, private, .. } = &mut statement.inst {
             *each = false;
+            private.clear();
         }
     });
 }

@@ -25,6 +25,7 @@
 //!
 //! ```text
 //! for each %2 in 0..8 step 4 {
+//! for each %2 in 0..8 step 1 private row {
 //! divide 0..10 as (%1, %2) private ring, panel {
 //! ```
 //!

@@ -402,9 +402,10 @@ impl<'t> Parser<'t> {
         let end = self.value(Some(ty))?;
         self.keyword("step")?;
         let step = self.number("a step")?;
+        let private = if each { self.private()? } else { vec![] };
         let (params, carried) = self.carry(types)?;
         let body = self.region([&[counter], &params[..]].concat(), types)?;
-        Ok(Inst::For { start, end, step, each, carried, body })
+        Ok(Inst::For { start, end, step, each, private, carried, body })
     }
 
     fn divide(&mut self, types: &[Type]) -> Result<Inst, ParseError> {
@@ -419,6 +420,13 @@ impl<'t> Parser<'t> {
         self.mark(")")?;
         let ty = self.type_of(first);
         let extent = self.resolve(extent, Some(ty))?;
+        let private = self.private()?;
+        let body = self.region(vec![first, end], types)?;
+        Ok(Inst::Divide { extent, private, body })
+    }
+
+    /// Reads the buffers of which each round or range has its own copy, if there are any.
+    fn private(&mut self) -> Result<Vec<Buffer>, ParseError> {
         let mut private = Vec::new();
         if self.take_word("private") {
             private.push(self.buffer()?);
@@ -426,8 +434,7 @@ impl<'t> Parser<'t> {
                 private.push(self.buffer()?);
             }
         }
-        let body = self.region(vec![first, end], types)?;
-        Ok(Inst::Divide { extent, private, body })
+        Ok(private)
     }
 
     /// Reads an index that is defined here. Its type is only written if it is not [`Type::INDEX`].

@@ -81,20 +81,19 @@ impl<'k> Printer<'k> {
         let results = if results.is_empty() { String::new() } else { format!("{} = ", results.join(", ")) };
         let types: Vec<Option<Type>> = statement.results.iter().map(|&value| self.ty(value)).collect();
         match &statement.inst {
-            Inst::For { start, end, step, each, carried, body } => {
+            Inst::For { start, end, step, each, private, carried, body } => {
                 let counter = body.params.first().map_or_else(|| "_".into(), |&value| self.counter(value));
                 let ty = body.params.first().and_then(|&value| self.ty(value));
                 let range = format!("{}..{} step {step}", self.operand(*start, ty), self.operand(*end, ty));
                 let carry = self.carry(body.params.get(1..).unwrap_or_default(), carried, &types);
                 let each = if *each { "each " } else { "" };
-                self.line(&format!("{results}for {each}{counter} in {range}{carry} {{"));
+                self.line(&format!("{results}for {each}{counter} in {range}{}{carry} {{", self.private(private)));
                 self.region(body, &types);
                 self.line("}");
             }
             Inst::Divide { extent, private, body } => {
                 let ends: Vec<_> = body.params.iter().map(|&value| self.counter(value)).collect();
-                let private: Vec<_> = private.iter().map(|&buffer| self.buffer(buffer)).collect();
-                let private = if private.is_empty() { String::new() } else { format!(" private {}", private.join(", ")) };
+                let private = self.private(private);
                 let extent = self.operand(*extent, body.params.first().and_then(|&value| self.ty(value)));
                 self.line(&format!("{results}divide 0..{extent} as ({}){private} {{", ends.join(", ")));
                 self.region(body, &types);
@@ -117,6 +116,12 @@ impl<'k> Printer<'k> {
             }
             inst => self.line(&format!("{results}{}", self.inst(inst, statement.results.first().copied()))),
         }
+    }
+
+    /// Returns the text of the buffers of which each round or range has its own copy.
+    fn private(&self, buffers: &[Buffer]) -> String {
+        let names: Vec<_> = buffers.iter().map(|&buffer| self.buffer(buffer)).collect();
+        if names.is_empty() { String::new() } else { format!(" private {}", names.join(", ")) }
     }
 
     /// Returns the text of a loop's counter, with its type if that is not [`Type::INDEX`].

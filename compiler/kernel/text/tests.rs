@@ -60,7 +60,8 @@ fn independent_rounds_and_ranges_print_and_parse() {
             let four = b.int(Type::vector(Lane::I8, 4), 4);
             b.store(ring, i, 0, four);
         });
-        b.for_each_value(first, end, 1, |b, row| {
+        b.independent_with(vec![panel]);
+        b.for_values(first, end, 1, |b, row| {
             let value = b.load(ring, row, 0, 1);
             b.store(y, row, 0, value);
         });
@@ -71,7 +72,7 @@ fn independent_rounds_and_ranges_print_and_parse() {
     for each %5 in 0..8 step 4 {
       store ring[%5], 4: i8x4
     }
-    for each %7 in %1..%2 step 1 {
+    for each %7 in %1..%2 step 1 private panel {
       %8: i8 = load ring[%7]
       store y[%7], %8
     }
@@ -89,6 +90,8 @@ fn independent_rounds_and_ranges_print_and_parse() {
         ("divide 0..8 as (%1) { }", "`)` instead of `,`"),
         ("divide 0..8 as (%1, %2) private { }", "`{` instead of a buffer"),
         ("for each %1 in 0..8 { }", "`{` instead of `step`"),
+        ("for each %1 in 0..8 step 1 private { }", "`{` instead of a buffer"),
+        ("for %1 in 0..8 step 1 private x { }", "`private` instead of `{`"),
     ] {
         let error = parse_kernel(&format!("kernel @k() {{ {broken} }}")).unwrap_err().to_string();
         assert!(error.ends_with(message), "{error}");

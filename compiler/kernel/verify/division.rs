@@ -7,14 +7,34 @@ use cranelift_entity::EntityRef;
 /// Checks the rules of all loops and divisions of a kernel.
 pub fn check(kernel: &Kernel) -> Result<(), Rule> {
     for Statement { inst, .. } in kernel.statements() {
-        let (Inst::For { each: true, body, .. } | Inst::Divide { body, .. }) = inst else { continue };
+        if let Inst::For { each: false, private, .. } = inst
+            && !private.is_empty()
+        {
+            return Err(Rule::PrivateInOrder);
+        }
+        let (Inst::For { each: true, private, body, .. } | Inst::Divide { private, body, .. }) = inst else { continue };
         if kernel.grid.is_some() {
             return Err(Rule::GridOfRounds);
         }
+        check_private(kernel, private)?;
         check_own(kernel, body, &kernel.arrays_written_in(body))?;
     }
     let divides = kernel.statements().filter(|statement| matches!(statement.inst, Inst::Divide { .. })).count();
     if divides > 0 { check_divide(kernel, divides) } else { Ok(()) }
+}
+
+/// Checks that private buffers are scratch memory, each listed once.
+fn check_private(kernel: &Kernel, private: &[Buffer]) -> Result<(), Rule> {
+    for (number, &buffer) in private.iter().enumerate() {
+        let data = kernel.buffers.get(buffer.index()).ok_or(Rule::NoBuffer(buffer))?;
+        if data.kind != BufferKind::Scratch {
+            return Err(Rule::PrivateKind(data.name.clone()));
+        }
+        if private[..number].contains(&buffer) {
+            return Err(Rule::PrivateTwice(data.name.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that buffers with a copy for each round or range are only accessed inside them.
@@ -41,20 +61,12 @@ fn check_divide(kernel: &Kernel, divides: usize) -> Result<(), Rule> {
     if kernel.integers > 0 {
         return Err(Rule::DivideParameters);
     }
-    for (number, &buffer) in private.iter().enumerate() {
-        let data = kernel.buffers.get(buffer.index()).ok_or(Rule::NoBuffer(buffer))?;
-        if data.kind != BufferKind::Scratch {
-            return Err(Rule::PrivateKind(data.name.clone()));
-        }
-        if private[..number].contains(&buffer) {
-            return Err(Rule::PrivateTwice(data.name.clone()));
-        }
-    }
     check_own(kernel, body, private)
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::kernel::Inst;
     use crate::kernel::text::parse_kernel;
     use crate::kernel::verify::{Rule, verify};
 
@@ -81,6 +93,24 @@ mod tests {
         assert_eq!(carries.unwrap(), "independent rounds that carry a value");
         let grid = "kernel @k(y: output i32[8] align 4, %0: i64) grid 8 workgroup 8 { for each %1 in 0..1 step 1 { store y[%0], 1 } }";
         assert_eq!(verify(&parse_kernel(grid).unwrap()).unwrap_err().rule, Rule::GridOfRounds);
+    }
+
+    #[test]
+    fn private_buffers_of_rounds_are_scratch_memory() {
+        let round = "store t[0], 1 %2: i32 = load t[0] store y[%1], %2";
+        let rounds = |private: &str| broken(&format!("for each %1 in 0..8 step 1 private {private} {{ {round} }} store t[1], 1"));
+        assert_eq!(rounds("t"), None);
+        assert_eq!(rounds("y").unwrap(), "buffer y is private, and no scratch memory");
+        assert_eq!(rounds("own").unwrap(), "buffer own is private, and no scratch memory");
+        assert_eq!(rounds("t, t").unwrap(), "buffer t is private twice");
+        let text = "kernel @k(t: scratch i8[1] align 1) { for each %1 in 0..8 step 1 private t { store t[0], 1 } }";
+        let mut kernel = parse_kernel(text).unwrap();
+        kernel.body.for_each_statement_mut(&mut |statement| {
+            if let Inst::For { each, .. } = &mut statement.inst {
+                *each = false;
+            }
+        });
+        assert_eq!(verify(&kernel).unwrap_err().rule, Rule::PrivateInOrder);
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl Verifier<'_> {
         let kernel = self.kernel;
         let at = |rule: Rule| Mistake { place: Some(statement_line(kernel, statement)), rule };
         match &statement.inst {
-            Inst::For { start, end, step, each, carried, body } => {
+            Inst::For { start, end, step, each, carried, body, .. } => {
                 let index = self.index(*start).map_err(at)?;
                 self.is(*end, index).map_err(at)?;
                 if *step < 1 {

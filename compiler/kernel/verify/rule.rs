@@ -334,6 +334,9 @@ pub enum Rule {
     /// A private buffer that is no scratch memory.
     #[error("buffer {0} is private, and no scratch memory")]
     PrivateKind(String),
+    /// A loop with private buffers whose rounds run in order.
+    #[error("rounds in order with private buffers")]
+    PrivateInOrder,
     /// A buffer that is listed as private twice.
     #[error("buffer {0} is private twice")]
     PrivateTwice(String),

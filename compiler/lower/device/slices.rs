@@ -60,9 +60,10 @@ pub fn in_one(kernel: &Kernel, blocks: &Blocks, places: &Places) -> Option<Kerne
     let before = std::mem::take(&mut writer.statements);
     let round = writer.round(body, blocks.block, first, &strides);
     writer.statements = before;
-    writer
-        .statements
-        .push(Statement { results: smallvec![], inst: Inst::For { start: zero, end, step: 1, each, carried: vec![], body: round } });
+    writer.statements.push(Statement {
+        results: smallvec![],
+        inst: Inst::For { start: zero, end, step: 1, each, private: vec![], carried: vec![], body: round },
+    });
     kernel.body.statements = writer.statements;
     kernel.types = writer.types;
     Some(kernel)

@@ -158,7 +158,7 @@ impl<'k> Writer<'k> {
         self.tree(body, tree, position, &mut inner.statements);
         out.push(Statement {
             results: smallvec![],
-            inst: Inst::For { start, end, step: *step, each: false, carried: vec![], body: inner },
+            inst: Inst::For { start, end, step: *step, each: false, private: vec![], carried: vec![], body: inner },
         });
     }
 

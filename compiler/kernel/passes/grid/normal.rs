@@ -87,7 +87,7 @@ fn around(arm: Region, condition: Value, is_then: bool, out: &mut Vec<Statement>
     let Some(number) = arm.statements.iter().position(|statement| statement.inst.has_effect()) else { return };
     let mut statements = arm.statements;
     statements.truncate(number + 1);
-    let Some(Statement { inst: Inst::For { start, end, step, each, carried, body }, .. }) = statements.pop() else { return };
+    let Some(Statement { inst: Inst::For { start, end, step, each, private, carried, body }, .. }) = statements.pop() else { return };
     let (constants, mut inner): (Vec<Statement>, Vec<Statement>) =
         statements.into_iter().partition(|statement| matches!(statement.inst, Inst::Constant { .. }));
     out.extend(constants);
@@ -99,5 +99,5 @@ fn around(arm: Region, condition: Value, is_then: bool, out: &mut Vec<Statement>
     let [then, otherwise] = arms;
     let branch = Statement { results: smallvec![], inst: Inst::If { condition, then, otherwise } };
     let body = Region { params: body.params, statements: vec![branch], yields: body.yields };
-    out.push(Statement { results: smallvec![], inst: Inst::For { start, end, step, each, carried, body } });
+    out.push(Statement { results: smallvec![], inst: Inst::For { start, end, step, each, private, carried, body } });
 }

@@ -282,7 +282,7 @@ impl<'k> Writer<'k> {
         inner.params[0] = round;
         inner.statements.splice(0..0, before);
         let partial: Vec<Value> = sums.iter().map(|sum| self.value(sum.ty)).collect();
-        let cut = Inst::For { start: self.lane, end, step: self.lanes as i64, each: false, carried: initial, body: inner };
+        let cut = Inst::For { start: self.lane, end, step: self.lanes as i64, each: false, private: vec![], carried: initial, body: inner };
         out.push(Statement { results: partial.clone().into(), inst: cut });
         if !sums.is_empty() {
             let whole = self.tree(&partial, sums, out);

@@ -221,7 +221,7 @@ impl<'k> Planner<'k> {
 
     /// Tests whether the rounds of a loop may be positions as far as its mark says.
     fn may_be_apart(&self, region: &Region, range: &Range<usize>) -> bool {
-        let is_marked = |statement: &Statement| matches!(statement.inst, Inst::For { each: true, .. });
+        let is_marked = |statement: &Statement| matches!(&statement.inst, Inst::For { each: true, private, .. } if private.is_empty());
         self.independence == Independence::Places || region.statements[range.clone()].iter().all(is_marked)
     }
 

@@ -96,7 +96,7 @@ impl Emitter {
         inside.push(Statement { results: next.clone().into(), inst: products });
         barrier(&mut inside);
         let body = Region { params: [vec![chunk], sums].concat(), statements: inside, yields: next };
-        let inst = Inst::For { start, end, step: staged.length, each: false, carried: carried.clone(), body };
+        let inst = Inst::For { start, end, step: staged.length, each: false, private: vec![], carried: carried.clone(), body };
         out.push(Statement { results: statement.results.clone(), inst });
     }
 
@@ -221,7 +221,7 @@ impl Emitter {
         }
         inner.statements.splice(0..0, sums);
         inner.params[0] = counter;
-        Inst::For { start, end, step: staged.step, each: false, carried, body: inner }
+        Inst::For { start, end, step: staged.step, each: false, private: vec![], carried, body: inner }
     }
 }
 
