@@ -10,13 +10,12 @@ mod support;
 use modelc::ir::Module;
 use modelc::ir::Tensor;
 use modelc::ir::random::{self, Options};
+use modelc::kernel::dependence::apart;
 use modelc::kernel::intervals::{Assumed, Interval};
-use modelc::kernel::passes::parts::{in_parts, independent};
-use modelc::kernel::passes::range::in_ranges;
-use modelc::kernel::passes::{KNOWN, PASSES, Pass, WHOLE, narrow};
+use modelc::kernel::passes::{KNOWN, PASSES, Pass, WHOLE, grid, narrow, range};
 use modelc::kernel::text::{canonical, parse_kernel, parse_kernels};
 use modelc::kernel::verify::verify;
-use modelc::kernel::{Buffer, BufferKind, Inst, Kernel};
+use modelc::kernel::{Buffer, BufferData, BufferKind, Inst, Kernel, Statement, Value};
 use modelc::lower;
 use modelc::machine::MACHINES;
 use modelc::program::Program;
@@ -84,20 +83,6 @@ fn passes() -> impl Iterator<Item = Pass> {
     PASSES.into_iter().chain([KNOWN, WHOLE])
 }
 
-/// A kernel whose loops are marked as independent if their indices say so. The interpreter runs their rounds in another order then.
-fn marked(kernel: &Kernel) -> Kernel {
-    let mut marked = kernel.clone();
-    for path in independent(kernel) {
-        let mut region = &mut marked.body;
-        for (place, &number) in path.iter().enumerate() {
-            let Inst::For { each, body, .. } = &mut region.statements[number].inst else { panic!("the path leads through loops") };
-            *each |= place + 1 == path.len();
-            region = body;
-        }
-    }
-    marked
-}
-
 /// Tests whether a kernel reads an operand that starts inside its output. It is copied from front to back, before its place is overwritten.
 fn slides(kernel: &Kernel) -> bool {
     let stem = kernel.name.trim_start_matches("op").trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start_matches('_');
@@ -109,11 +94,42 @@ fn slides(kernel: &Kernel) -> bool {
 /// Names of kernels that only move elements.
 const MOVEMENTS: [&str; 8] = ["bitcast", "broadcast", "concat", "copy", "pad", "reshape", "slice", "transpose"];
 
-/// Returns the loops of a kernel that are independent by their indices, but that its schedule does not mark.
-fn unmarked(kernel: &Kernel) -> Vec<String> {
-    let texts = [marked(kernel), kernel.clone()].map(|kernel| kernel.to_string());
-    let differ = texts[0].lines().zip(texts[1].lines()).filter(|(marked, written)| marked != written);
-    differ.filter(|_| !slides(kernel)).map(|(marked, _)| format!("{}: {marked}", kernel.name)).collect()
+/// Returns the counter of the loop at which a search for ranges ends because it is not marked: the first loop that accesses an output, or that loop
+/// inside marked ones.
+fn first_in_order(kernel: &Kernel) -> Option<Value> {
+    let is_output = |inst: &Inst| inst.buffer().is_some_and(|buffer| kernel.buffer(buffer).kind == BufferKind::Output);
+    let works = |statement: &&Statement| {
+        let mut works = false;
+        statement.for_each(&mut |inst| works |= is_output(inst));
+        works
+    };
+    let mut region = &kernel.body;
+    while let Some(Statement { inst: Inst::For { each, body, .. }, .. }) = region.statements.iter().find(works) {
+        if !each {
+            return body.params.first().copied();
+        }
+        region = body;
+    }
+    None
+}
+
+/// Returns the loop of a kernel that ranges would divide if its schedule marked it: it is independent by its indices. Outputs overlap if one is only
+/// read.
+fn unmarked(kernel: &Kernel) -> Option<String> {
+    let counter = first_in_order(kernel).filter(|_| kernel.integers == 0 && !slides(kernel))?;
+    let is_output = |data: &BufferData| data.kind == BufferKind::Output;
+    let overlap = kernel.pointer_params().any(|(buffer, data)| is_output(data) && !kernel.writes(buffer));
+    let first = kernel.pointer_params().position(|(_, data)| is_output(data)).unwrap_or(0);
+    let place = |(number, (_, data))| if overlap && is_output(data) { (first, 0) } else { (number, 0) };
+    let places = kernel.pointer_params().enumerate().map(place).collect();
+    let independent = grid::unmarked(kernel, &[], &Assumed::default(), &places).contains(&counter);
+    let mut marked = kernel.clone();
+    marked.body.for_each_statement_mut(&mut |statement| {
+        if let Inst::For { each, body, .. } = &mut statement.inst {
+            *each |= body.params.first() == Some(&counter);
+        }
+    });
+    (independent && range::of_rounds(&marked, &places).is_some()).then(|| format!("rounds of {counter} in\n{kernel}"))
 }
 
 #[test]
@@ -127,7 +143,7 @@ fn schedules_mark_independent_rounds() {
 
 /// Returns each pass alone, and all passes one after the other.
 fn changes() -> Vec<Change> {
-    let mut changes: Vec<Change> = vec![("narrow", Box::new(|kernel| narrow(kernel, &Assumed::default()))), ("marked", Box::new(marked))];
+    let mut changes: Vec<Change> = vec![("narrow", Box::new(|kernel| narrow(kernel, &Assumed::default())))];
     for pass in passes() {
         changes.push((pass.name, Box::new(move |kernel| pass.of(kernel))));
     }
@@ -221,8 +237,7 @@ fn interval(text: &str) -> Interval {
 /// Returns the kernel that a pass makes of a kernel.
 fn after(pass: &str, kernel: &Kernel) -> Kernel {
     let ranges = match pass {
-        "range" => in_ranges(kernel),
-        "parts" => in_parts(kernel, true),
+        "range" => range::of_divide(kernel).or_else(|| range::of_rounds(kernel, &apart(kernel.pointer_params().count()))),
         name => return passes().find(|pass| pass.name == name).unwrap_or_else(|| panic!("there is no pass {name}")).of(kernel),
     };
     let changed = ranges.expect("a kernel that ranges divide").kernel;

@@ -289,7 +289,7 @@ fn product(b: &mut KernelBuilder, x: Complex, y: Complex) -> Complex {
 impl Schedule for FourierSchedule<'_> {
     fn requirements(&self) -> Requirements {
         // The first pass reads the input, and each later pass reads the output of the pass before it.
-        Requirements { scratch: vec![4 * self.plane() * 4], writes_scratch_first: true, ..Requirements::default() }
+        Requirements { scratch: vec![4 * self.plane() * 4], private_rounds: self.uses_planes(), ..Requirements::default() }
     }
 
     fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
@@ -321,8 +321,7 @@ impl Schedule for FourierSchedule<'_> {
         };
         let mut cells = Cells::default();
         cells.load(&mut b, &mut arguments, self.rows.extents());
-        // Scratch memory has room for the planes of one row.
-        b.independent(!self.uses_planes());
+        b.independent_with(vec![writer.planes]);
         cells.number(&mut b, &self.rows).repeat(&mut b, |b, row| {
             b.independent(true);
             let [source, target] = self.row.map(|numbers| b.scale_index(row, numbers as i64, 0));

@@ -28,9 +28,9 @@ pub struct Requirements {
     pub divides: Option<u64>,
     /// Pairs of [`Self::may_share`] with which the first kernel has no `divide`: a range would read memory that another one writes.
     pub whole_only: Vec<Pair>,
-    /// `true` if each iteration of the outer loops writes the scratch memory that it reads. Iterations then depend on each other only through
-    /// tensors.
-    pub writes_scratch_first: bool,
+    /// `true` if independent rounds of a kernel have private scratch memory (`private` of [`Inst::For`](crate::kernel::Inst::For)). Ranges of these
+    /// rounds then need memory of their own.
+    pub private_rounds: bool,
 }
 
 impl Requirements {
@@ -47,7 +47,7 @@ impl Requirements {
         self.shorter = self.shorter.max(other.shorter);
         self.divides = self.divides.max(other.divides);
         self.whole_only.extend(other.whole_only);
-        self.writes_scratch_first |= other.writes_scratch_first;
+        self.private_rounds |= other.private_rounds;
         self
     }
 
@@ -59,9 +59,9 @@ impl Requirements {
         self
     }
 
-    /// Tests whether ranges of the kernels may have scratch memory of their own.
+    /// Tests whether the scratch memory is planned for each range of the kernels.
     pub fn gives_ranges_scratch(&self) -> bool {
-        self.divides.is_some() || self.writes_scratch_first
+        self.divides.is_some() || self.private_rounds
     }
 
     /// Multiplies the scratch memory by the number of parts.

@@ -1,8 +1,9 @@
 //! A group that one kernel computes, called once or in parts.
 //!
-//! A kernel may say itself how its rounds divide: see [`crate::kernel::passes::range`]. If memory is planned for threads, all other kernels are
-//! analysed, too: see [`crate::kernel::passes::parts`]. A tensor then gets memory of its own if sharing would keep the kernel whole.
+//! Kernels say how their rounds divide: see [`crate::kernel::passes::range`]. Independent loops are divided only if memory is planned for threads. A
+//! tensor then gets memory of its own if sharing would keep the kernel whole.
 
+use super::arguments::Argument;
 use super::context::Context;
 use super::interface::{Lowered, Requirements, Schedule};
 use super::pair::Pair;
@@ -12,8 +13,8 @@ use crate::fuse::gathered::is_picked_from;
 use crate::fuse::viewed;
 use crate::ir::Value;
 use crate::kernel::cost::instructions;
-use crate::kernel::passes::parts::in_parts;
-use crate::kernel::passes::range::{InRanges, in_ranges};
+use crate::kernel::dependence::Places;
+use crate::kernel::passes::range::{self, InRanges};
 
 /// A group with its schedule: see the module.
 pub struct Whole<'a> {
@@ -65,14 +66,14 @@ impl<'a> Whole<'a> {
     /// # Errors
     /// [`Unsupported`] if an operation has no lowering.
     pub fn pieces(&self, shared: &[Pair]) -> Result<Vec<Piece>, Unsupported> {
-        Ok(self.schedule.kernels(shared)?.into_iter().map(|lowered| self.piece(lowered)).collect())
+        Ok(self.schedule.kernels(shared)?.into_iter().map(|lowered| self.piece(lowered, shared)).collect())
     }
 
-    fn piece(&self, mut lowered: Lowered) -> Piece {
+    fn piece(&self, mut lowered: Lowered, shared: &[Pair]) -> Piece {
         let most = self.cx.machine.alignment().bytes() as u32;
         lowered.kernel.buffers.iter_mut().for_each(|buffer| buffer.alignment = buffer.alignment.min(most));
         let (mut extent, mut most_parts) = (None, u64::MAX);
-        if let Some(InRanges { kernel, rounds }) = in_ranges(&lowered.kernel) {
+        if let Some(InRanges { kernel, rounds }) = range::of_divide(&lowered.kernel) {
             lowered.kernel = kernel;
             extent = Some(rounds);
         }
@@ -83,12 +84,23 @@ impl<'a> Whole<'a> {
             most_parts = worth(self.cx.threads.least_instructions).unwrap_or(u64::MAX);
             if extent.is_none()
                 && most_parts > 1
-                && let Some(cut) = in_parts(&lowered.kernel, self.schedule.requirements().writes_scratch_first)
+                && let Some(InRanges { kernel, rounds }) = range::of_rounds(&lowered.kernel, &places(&lowered.arguments, shared))
             {
-                lowered.kernel = cut.kernel;
-                extent = Some(cut.rounds);
+                lowered.kernel = kernel;
+                extent = Some(rounds);
             }
         }
         Piece { lowered, extent, most_parts, slices: None }
     }
+}
+
+/// Returns the memory of each argument, if pairs of tensors start at the same place. It is numbered by the first argument in it.
+fn places(arguments: &[Argument], shared: &[Pair]) -> Places {
+    let memory = |argument: &Argument| match argument {
+        Argument::Tensor(value) => Some(shared.iter().find(|pair| pair.written == *value).map_or(*value, |pair| pair.read)),
+        _ => None,
+    };
+    let memories: Vec<Option<Value>> = arguments.iter().map(memory).collect();
+    let first = |number: usize| memories.iter().position(|other| other.is_some() && *other == memories[number]).unwrap_or(number);
+    (0..arguments.len()).map(|number| (first(number), 0)).collect()
 }

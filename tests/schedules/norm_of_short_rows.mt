@@ -29,7 +29,7 @@ method "main" = @main {
 ;! ---
 ; x86-64-v4: row by row, 32 of 4, 16 side by side
 kernel @rows(output0: output f32[128] align 4, rows1: input f32[128] align 4, columns0: scratch f32[64] align 64, columns1: scratch f32[64] align 64) {
-  for %2 in 0..32 step 16 {
+  for each %2 in 0..32 step 16 private columns0, columns1 {
     %4: i64 = mul %2, 4
     %6: f32x16 = load rows1[%4]
     %7: f32x16 = load rows1[%4 + 16]

@@ -131,13 +131,14 @@ fn compare(op: CompareOp, a: Interval, b: Interval) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::passes::parts::in_parts;
+    use crate::kernel::dependence::apart;
+    use crate::kernel::passes::range::of_rounds;
     use crate::kernel::text::parse_kernel;
 
     /// Returns the elements that a range of rounds accesses: reads of the first buffer and writes of the second.
     fn touched(text: &str, rounds: [i64; 2]) -> [Range<u64>; 2] {
         let kernel = parse_kernel(text).expect("a kernel");
-        let cut = in_parts(&kernel, false).expect("rounds that are apart").kernel;
+        let cut = of_rounds(&kernel, &apart(2)).expect("independent rounds").kernel;
         let found = footprint(&cut, &rounds);
         let of = |number: u32, writes: bool| {
             found.iter().find(|touched| (touched.buffer.as_u32(), touched.writes) == (number, writes)).map_or(0..0, |t| t.elements.clone())
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn ranges_of_rounds_touch_what_their_rounds_do() {
         let rows = "kernel @k(x: input i32[84] align 4, y: output i32[80] align 4) {
-          for %1 in 0..9 step 1 {
+          for each %1 in 0..9 step 1 {
             %2: i64 = mul %1, 8
             for %3 in 0..8 step 4 {
               %4: i64 = add %2, %3
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn the_last_round_of_steps_ends_where_its_step_does() {
         let text = "kernel @k(x: input i32[64] align 4, y: output i32[64] align 4) {
-          for %1 in 0..61 step 4 {
+          for each %1 in 0..61 step 4 {
             %2: i32x4 = load x[%1]
             store y[%1], %2
           }

@@ -10,7 +10,6 @@ mod known;
 mod members;
 mod narrow;
 pub mod numbers;
-pub mod parts;
 pub mod range;
 mod renumbered;
 mod whole;

@@ -194,7 +194,8 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::passes::parts::in_parts;
+    use crate::kernel::dependence::apart;
+    use crate::kernel::passes::range::of_rounds;
     use crate::kernel::text::parse_kernel;
     use crate::machine::MACHINES;
     use crate::program::{Origin, Private};
@@ -203,7 +204,7 @@ mod tests {
     fn rows(rows: u64, above: u64) -> Kernel {
         let text = format!(
             "kernel @k(x: input i8[{}] align 1, y: output i8[{}] align 1) {{
-              for %1 in 0..{rows} step 1 {{
+              for each %1 in 0..{rows} step 1 {{
                 %2: i64 = mul %1, 8
                 for %5 in 0..{} step 1 {{
                   %6: i64 = mul %5, 8
@@ -217,7 +218,7 @@ mod tests {
             rows * 8,
             above + 1
         );
-        in_parts(&parse_kernel(&text).expect("a kernel"), false).expect("rounds that are apart").kernel
+        of_rounds(&parse_kernel(&text).expect("a kernel"), &apart(2)).expect("independent rounds").kernel
     }
 
     fn call(kernel: usize, rounds: u64, [from, to]: [u64; 2]) -> Step {

@@ -161,16 +161,25 @@ impl<'a> SparseProducts<'a> {
     /// Returns the division of the kernel, if `shared` pairs share memory. `None` if there is too little work, or if a range would read memory that
     /// another one writes.
     fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
-        let overwrites = shared.iter().any(|pair| pair.read == self.work.input);
         let (blocks, panels) = (self.work.output_size[0], self.cuts().count());
         if self.multiply_accumulates() < self.cx.cut_from(CUT_FROM) {
             return None;
         }
         match (blocks, panels) {
-            (2.., _) if !overwrites || needs::keeps_rows(self.cx, &self.work) => Some(Ranges::Blocks(blocks)),
-            (1, 2..) if !overwrites => Some(Ranges::Panels(panels)),
+            (2.., _) if self.blocks_are_apart(shared) => Some(Ranges::Blocks(blocks)),
+            (1, 2..) if !self.overwrites(shared) => Some(Ranges::Panels(panels)),
             _ => None,
         }
+    }
+
+    /// Tests whether the output is in the memory of the pixels.
+    fn overwrites(&self, shared: &[Pair]) -> bool {
+        shared.iter().any(|pair| pair.read == self.work.input)
+    }
+
+    /// Tests whether no block writes pixels that another one reads.
+    fn blocks_are_apart(&self, shared: &[Pair]) -> bool {
+        !self.overwrites(shared) || needs::keeps_rows(self.cx, &self.work)
     }
 
     /// Returns the elements of the transposed pixels, and of the sums of a panel.
@@ -184,7 +193,7 @@ impl Schedule for SparseProducts<'_> {
         let bytes = self.scratch().map(|elements| elements * u64::from(Lane::F32.bytes()));
         let needs = needs::requirements_of(self.cx, (&self.work, &self.element_wise), bytes.to_vec(), true);
         let extent = |shared: &[Pair]| self.ranges(shared).map(|(Ranges::Blocks(extent) | Ranges::Panels(extent))| extent);
-        Requirements { writes_scratch_first: true, ..needs }.dividing(extent)
+        Requirements { private_rounds: true, ..needs }.dividing(extent)
     }
 
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
@@ -212,11 +221,16 @@ impl Schedule for SparseProducts<'_> {
             Some((Ranges::Panels(_), range)) => (all, Some(range)),
             None => (all, None),
         };
+        if self.blocks_are_apart(shared) {
+            b.independent_with(vec![rows, sums]);
+        }
         for_values(&mut b, blocks, 1, |b, block| {
-            let pixel = lowering.staged(b, block);
+            let pixel = b.rounds(false, |b| lowering.staged(b, block));
+            b.independent_with(vec![sums]);
+            let panel = |b: &mut KernelBuilder, cut| b.rounds(false, |b| lowering.panel(b, pixel, cut));
             match &panels {
-                Some(range) => cuts.for_range(b, range.clone(), |b, cut| lowering.panel(b, pixel, cut)),
-                None => cuts.for_each(b, |b, cut| lowering.panel(b, pixel, cut)),
+                Some(range) => cuts.for_range(b, range.clone(), panel),
+                None => cuts.for_each(b, panel),
             }
         })?;
         let description = format!("products of floats without zeros, {} pixels x {cuts} channels at a time", self.block.pixels);

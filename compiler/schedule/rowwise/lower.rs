@@ -2,7 +2,8 @@
 
 use super::across::Across;
 use super::passes::{Keeper, Pass};
-use super::rows::{Kept, RowwiseSchedule};
+use super::rows::RowwiseSchedule;
+use super::side_by_side::Written;
 use crate::ir::{ElementType, Inst, Value as Tensor};
 use crate::kernel::passes::INVARIANTS;
 use crate::kernel::{Active, Buffer, KernelBuilder, Value};
@@ -118,8 +119,7 @@ impl Schedule for RowwiseSchedule<'_> {
         let of_rows = if self.has_single_rows() { self.passes.scratch(&self.facts.cx) } else { vec![] };
         let of_columns = self.across.iter().flat_map(Across::scratch);
         let scratch = of_rows.into_iter().map(bytes).chain(of_columns).collect();
-        // Kept rows belong to the current iteration.
-        Requirements { scratch, may_share: self.shareable(), writes_scratch_first: true, ..Requirements::default() }
+        Requirements { scratch, may_share: self.shareable(), private_rounds: self.has_private_rows(), ..Requirements::default() }
     }
 
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
@@ -136,8 +136,6 @@ struct Rows {
 fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lowered, Unsupported> {
     let cx = schedule.facts.cx;
     let mut b = KernelBuilder::new("rows");
-    // Scratch memory has room for the columns or the kept elements of one round, unless it keeps all rows.
-    b.independent(matches!(schedule.kept, Kept::All { .. }) || schedule.requirements().scratch.is_empty());
     let mut arguments = Arguments::default();
     let has_single_rows = schedule.has_single_rows();
     let steps = if has_single_rows { declared_steps(schedule, &mut b, &mut arguments, shared)? } else { vec![] };
@@ -180,13 +178,16 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lower
             })
         })
     };
+    let of_rows = rows.scratch.iter().filter(|_| schedule.has_private_rows());
+    b.independent_with(of_rows.chain(across.iter().flat_map(Written::columns)).copied().collect());
     if let Some(across) = &across {
         let together = across.together();
-        let whole = count.whole_tiles(&mut b, together, |b, row| across.rows(b, row, together))?;
+        let tile = |b: &mut KernelBuilder, row: Value, present: u16| b.rounds(false, |b| across.rows(b, row, present));
+        let whole = count.whole_tiles(&mut b, together, |b, row| tile(b, row, together))?;
         match (whole, count) {
             (Number::Known(whole), Number::Known(count)) if whole < count => {
                 let row = b.index(whole);
-                across.rows(&mut b, row, (count - whole) as u16)?;
+                tile(&mut b, row, (count - whole) as u16)?;
             }
             (Number::Known(_), Number::Known(_)) => {}
             (whole, count) => {

@@ -106,6 +106,11 @@ impl<'a> RowwiseSchedule<'a> {
         }
     }
 
+    /// Tests whether scratch buffers have room for the elements of one row, so that each of several rows at the same time needs its own.
+    pub(super) fn has_private_rows(&self) -> bool {
+        matches!(self.kept, Kept::Current { .. })
+    }
+
     /// Tests whether rows are computed one by one: all of them, or the last ones if their number is known only at run time.
     pub(super) fn has_single_rows(&self) -> bool {
         self.across.is_none() || self.facts.count().as_known().is_none()

@@ -77,6 +77,11 @@ impl<'a> Written<'_, 'a> {
         self.across.together()
     }
 
+    /// Returns the scratch buffers of the columns.
+    pub fn columns(&self) -> &[Buffer] {
+        &self.memory.columns
+    }
+
     /// Computes rows from `row` on. `present` is the number of rows side by side, or less for the last ones.
     ///
     /// # Errors

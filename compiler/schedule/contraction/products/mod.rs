@@ -141,7 +141,7 @@ fn way(cx: &Context<'_>, [rows, _, inner]: &[Quantity; 3]) -> Way {
 impl Schedule for ProductsSchedule<'_> {
     fn requirements(&self) -> Requirements {
         let panel = if let Way::Panels(elements) = self.way { vec![elements * 4] } else { vec![] };
-        Requirements { writes_scratch_first: !panel.is_empty(), scratch: panel, ..Requirements::default() }
+        Requirements { private_rounds: !panel.is_empty(), scratch: panel, ..Requirements::default() }
     }
 
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
@@ -174,7 +174,7 @@ impl Schedule for ProductsSchedule<'_> {
         let lowering = Lowering { schedule: self, buffers, panel, writer, hoisted, wide, rows, columns, inner, right_step, fuses };
         let zero = b.index(0);
         // A panel is filled for one block of columns at a time.
-        b.independent(lowering.panel.is_none());
+        b.independent_with(lowering.panel.into_iter().collect());
         nest(&mut b, &matrices, [zero; 3], &mut |b, bases| lowering.matrix(b, bases))?;
         let description = match self.way {
             Way::Dots => format!("products with run-time extents, {}x{} at a time", self.tile[0], self.tile[1]),

@@ -1,19 +1,10 @@
-//! Makes a kernel compute one range of the rounds that it divides. The new kernel has two integer parameters, the first round of the range and the end
-//! of the range. Ranges that cover all rounds give the same result as the kernel, in any order. They may run at the same time if each has its own
-//! copy of the private buffers.
+//! Ranges of a kernel with a `divide`: the body of the `divide`, for the range that is passed.
 
+use super::in_ranges::InRanges;
 use crate::kernel::*;
 
-/// A kernel that computes a range of rounds.
-pub struct InRanges {
-    /// The kernel.
-    pub kernel: Kernel,
-    /// Total number of rounds.
-    pub rounds: u64,
-}
-
 /// Returns the kernel that computes a range. `None` if the kernel has no `divide`, or one of a number of rounds that is not constant.
-pub fn in_ranges(kernel: &Kernel) -> Option<InRanges> {
+pub fn of_divide(kernel: &Kernel) -> Option<InRanges> {
     let divides = |statement: &Statement| matches!(statement.inst, Inst::Divide { .. });
     let number = kernel.body.statements.iter().position(divides)?;
     let Inst::Divide { extent, .. } = kernel.body.statements[number].inst else { return None };
@@ -71,7 +62,7 @@ mod tests {
 
     #[test]
     fn ranges_together_compute_all_rounds() {
-        let InRanges { kernel, rounds } = in_ranges(&kernel("8")).expect("a kernel that divides");
+        let InRanges { kernel, rounds } = of_divide(&kernel("8")).expect("a kernel that divides");
         assert_eq!((rounds, verify(&kernel)), (8, Ok(())));
         let mut buffers = [bytes(0..9), vec![0; 8], vec![0; 32], vec![0xa5; 4]];
         for range in [[5, 8], [0, 3], [3, 5], [8, 8]] {
@@ -82,8 +73,8 @@ mod tests {
 
     #[test]
     fn rounds_of_a_loaded_number_stay_whole() {
-        assert!(in_ranges(&kernel("%8")).is_none());
+        assert!(of_divide(&kernel("%8")).is_none());
         let plain = "kernel @k(y: output i32[8] align 4) { for each %1 in 0..8 step 1 { store y[%1], 1 } }";
-        assert!(in_ranges(&parse_kernel(plain).expect("a kernel")).is_none());
+        assert!(of_divide(&parse_kernel(plain).expect("a kernel")).is_none());
     }
 }
