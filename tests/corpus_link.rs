@@ -265,6 +265,9 @@ fn check(models: &[PathBuf], tools: Tools, (failures, refused): &mut (Vec<String
             Err(error) => failures.push(format!("{}: {error}", model.display())),
         }
     }
+    if cases.is_empty() {
+        return;
+    }
     let linked: Vec<Linked<'_>> = cases.iter().map(Case::linked).collect();
     let ways = ways(&cases, tools);
     let begin = std::time::Instant::now();
