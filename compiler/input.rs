@@ -12,13 +12,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Least number of bytes whose memory is released by a system call.
 const WORTH_RELEASING: usize = 1 << 16;
 
-impl Bytes for memmap2::Mmap {
+/// A model file in memory.
+struct Map(memmap2::Mmap);
+
+impl AsRef<[u8]> for Map {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Bytes for Map {
     fn release(&self, range: Range<usize>) {
         #[cfg(unix)]
         if range.len() >= WORTH_RELEASING {
             // SAFETY: the map is of a file and only read, so its pages are those of the file whenever they are read again.
             // If the system refuses, the memory is kept.
-            let _ = unsafe { self.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, range.start, range.len()) };
+            let _ = unsafe { self.0.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, range.start, range.len()) };
         }
         #[cfg(not(unix))]
         let _ = range;
@@ -56,7 +65,7 @@ pub fn map(path: &Path) -> Result<Arc<dyn Bytes>, Diagnostic> {
     // SAFETY: the map is only read; a file that another process truncates meanwhile ends this process with a signal, as it
     // does for every program that maps its input, and corrupts nothing.
     let mapped = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
-    Ok(Arc::new(mapped))
+    Ok(Arc::new(Map(mapped)))
 }
 
 /// Reads a stream completely. The bytes are kept, because a model is read several times.

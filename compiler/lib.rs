@@ -53,7 +53,7 @@ pub mod compare;
 #[doc(hidden)]
 pub mod compile;
 #[doc(hidden)]
-pub mod cursor;
+pub use modelc_cursor as cursor;
 #[doc(hidden)]
 pub mod diagnostic;
 #[doc(hidden)]
@@ -67,11 +67,11 @@ pub mod input;
 #[doc(hidden)]
 pub mod interface;
 #[doc(hidden)]
-pub mod ir;
+pub use modelc_ir as ir;
 #[doc(hidden)]
 pub mod jit;
 #[doc(hidden)]
-pub mod kernel;
+pub use modelc_kernel as kernel;
 #[doc(hidden)]
 pub mod lower;
 #[doc(hidden)]

@@ -54,10 +54,27 @@ pub struct Port {
     /// Smallest and largest extent of each dimension; they differ only for dynamic dimensions.
     pub extents: Vec<RangeInclusive<u64>>,
     /// Quantization: the relation of integers to real numbers.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), modelc::Error> {
+    /// let model = modelc::Model::open("tests/models/softmax_untrained_i8.tflite")?;
+    /// let scales = model.methods()?[0].outputs[0].quantization.clone().map(|quantization| quantization.scales);
+    /// assert_eq!(scales, Some(vec![1.0 / 256.0]));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub quantization: Option<Quantization>,
     /// Labels of the elements, from the metadata of the file.
     pub labels: Vec<String>,
     /// Normalization of real data for the model, from the metadata of the file.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), modelc::Error> {
+    /// let model = modelc::Model::open("tests/models/softmax_untrained_i8.tflite")?;
+    /// assert!(model.methods()?[0].inputs[0].normalization.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub normalization: Option<Normalization>,
     /// The only value that an input accepts.
     pub value: Option<Array>,

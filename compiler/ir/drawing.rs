@@ -98,7 +98,7 @@ impl<'m> Drawing<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::text::parse_module;
+    use crate::text::parse_module;
 
     const TEXT: &str = r#"
 const0: i32[] = [3]

@@ -50,7 +50,7 @@ pub fn apply(operation: IndexOperation, a: Interval, b: Interval) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::operators::Word;
+    use crate::operators::Word;
 
     #[test]
     fn every_operation_stays_inside_its_interval() {

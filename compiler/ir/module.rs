@@ -101,15 +101,6 @@ impl Port {
 }
 
 /// Affine quantization: `real = scale * (integer - zero_point)`.
-///
-/// ```
-/// # fn main() -> Result<(), modelc::Error> {
-/// let model = modelc::Model::open("tests/models/softmax_untrained_i8.tflite")?;
-/// let scales = model.methods()?[0].outputs[0].quantization.clone().map(|quantization| quantization.scales);
-/// assert_eq!(scales, Some(vec![1.0 / 256.0]));
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantization {
     /// One scale, or one a slice of `axis`.

@@ -10,14 +10,6 @@ pub struct PortNotes {
 }
 
 /// The normalization of numbers as in training, before they are quantized: `(x - mean) / std`.
-///
-/// ```
-/// # fn main() -> Result<(), modelc::Error> {
-/// let model = modelc::Model::open("tests/models/softmax_untrained_i8.tflite")?;
-/// assert!(model.methods()?[0].inputs[0].normalization.is_none());
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Normalization {
     /// A single number, or one for each channel.

@@ -16,8 +16,8 @@ pub struct TypeError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::fault::{Ranks, Subject};
-    use crate::ir::{ElementType, Extent, FunctionBuilder, Module, TensorType, Type};
+    use crate::fault::{Ranks, Subject};
+    use crate::{ElementType, Extent, FunctionBuilder, Module, TensorType, Type};
 
     #[test]
     fn an_error_says_which_operator_what_is_wrong_and_what_must_be() {

@@ -6,6 +6,7 @@ use std::fmt;
 /// The type of one tensor element.
 ///
 /// ```
+/// # use modelc_ir as modelc;
 /// use modelc::ElementType;
 /// assert_eq!((ElementType::Bf16.bits(), ElementType::Bf16.numpy_name()), (16, "bfloat16".to_string()));
 /// ```

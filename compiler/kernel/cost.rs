@@ -74,7 +74,7 @@ fn weight(inst: &Inst) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::text::parse_kernel;
+    use crate::text::parse_kernel;
 
     #[test]
     fn loops_count_as_often_as_they_run_and_vectors_by_registers() {

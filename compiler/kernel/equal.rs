@@ -63,7 +63,7 @@ impl<'k> Equal<'k> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::text::parse_kernel;
+    use crate::text::parse_kernel;
     use cranelift_entity::EntityRef;
 
     #[test]

@@ -9,18 +9,6 @@ use super::types::signed;
 use super::*;
 use cranelift_entity::EntityRef;
 
-/// A term of a sum.
-pub trait Term: Copy + Eq {
-    /// Returns the sort key of the term.
-    fn order(self) -> usize;
-}
-
-impl Term for Value {
-    fn order(self) -> usize {
-        self.index()
-    }
-}
-
 /// An affine sum: a constant plus multiples of terms. The terms are sorted and unique, and no factor is 0.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sum<T> {
@@ -30,7 +18,7 @@ pub struct Sum<T> {
     pub constant: i64,
 }
 
-impl<T: Term> Sum<T> {
+impl<T: Copy + Ord> Sum<T> {
     /// Makes a constant.
     pub fn number(constant: i64) -> Self {
         Self { terms: vec![], constant }
@@ -52,7 +40,7 @@ impl<T: Term> Sum<T> {
         sum.constant = sum.constant.checked_add(other.constant.checked_mul(factor)?)?;
         for &(term, multiple) in &other.terms {
             let multiple = multiple.checked_mul(factor)?;
-            match sum.terms.binary_search_by_key(&term.order(), |known| known.0.order()) {
+            match sum.terms.binary_search_by_key(&term, |known| known.0) {
                 Ok(i) => sum.terms[i].1 = sum.terms[i].1.checked_add(multiple)?,
                 Err(i) => sum.terms.insert(i, (term, multiple)),
             }
@@ -67,7 +55,7 @@ impl<T: Term> Sum<T> {
     }
 
     /// Replaces the terms of the sum. Two terms may become the same term.
-    pub fn map<U: Term>(&self, mut change: impl FnMut(T) -> Option<U>) -> Option<Sum<U>> {
+    pub fn map<U: Copy + Ord>(&self, mut change: impl FnMut(T) -> Option<U>) -> Option<Sum<U>> {
         let start = Some(Sum::number(self.constant));
         self.terms.iter().fold(start, |sum, &(term, factor)| sum?.plus(&Sum::term(change(term)?), factor))
     }

@@ -145,8 +145,8 @@ fn of_conversion(op: ConvertOp, to: Lane, a: Interval) -> Option<Interval> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::interpret::interpret;
-    use crate::kernel::{KernelBuilder, interpret::InterpretError};
+    use crate::interpret::interpret;
+    use crate::{KernelBuilder, interpret::InterpretError};
 
     const OPERATIONS: [BinaryOp; 16] = {
         use BinaryOp::*;

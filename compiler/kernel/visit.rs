@@ -272,7 +272,7 @@ impl Inst {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{BinaryOp, Rounding};
+    use crate::{BinaryOp, Rounding};
 
     #[test]
     fn operands_are_the_same_to_be_read_and_to_be_changed() {

@@ -1,6 +1,6 @@
 //! The compiler's modules, and the file that defines a path: through imports and re-exports of other modules.
 
-use super::source::{Path, Scope, parse};
+use super::source::{Path, Scope, Use, parse};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path as FilePath, PathBuf};
@@ -8,9 +8,14 @@ use std::path::{Path as FilePath, PathBuf};
 /// Limit of the imports of imports that are followed.
 const MOST_STEPS: usize = 16;
 
-/// All modules of a crate, by path from its root.
+/// Beginning of the names of the workspace's crates that are floors.
+const CRATES: &str = "modelc_";
+
+/// All modules of a crate, by path from its root. A crate that the root re-exports, as in `pub use modelc_x as x`, is a module, too.
 pub struct Modules {
     scopes: BTreeMap<Path, Module>,
+    /// Names of the modules that are crates.
+    crates: BTreeSet<String>,
 }
 
 struct Module {
@@ -35,8 +40,16 @@ impl Modules {
     /// # Errors
     /// A message if a file is missing or is not Rust.
     pub fn load(root: &str, read: &impl Fn(&FilePath) -> Option<String>) -> Result<Self, String> {
-        let mut modules = Self { scopes: BTreeMap::new() };
+        let mut modules = Self { scopes: BTreeMap::new(), crates: BTreeSet::new() };
         modules.add_file(vec![], root.into(), PathBuf::new(), read)?;
+        let crates: Vec<String> = modules.scopes[&vec![]].scope.uses.iter().filter_map(Use::of_crate).collect();
+        for name in crates {
+            let folder = PathBuf::from(&name);
+            let file = ["lib.rs", "mod.rs"].map(|file| folder.join(file)).into_iter().find(|file| read(file).is_some());
+            let file = file.ok_or_else(|| format!("there is no root file of {CRATES}{name}"))?;
+            modules.crates.insert(name.clone());
+            modules.add_file(vec![name], file, folder, read)?;
+        }
         Ok(modules)
     }
 
@@ -97,10 +110,13 @@ impl Modules {
     fn resolve(&self, module: &[String], path: &[String], steps: usize) -> Option<Found> {
         let (first, rest) = path.split_first()?;
         let mut found = match first.as_str() {
-            "crate" => Found::Module(vec![]),
+            "crate" => Found::Module(module.iter().take(1).filter(|name| self.crates.contains(*name)).cloned().collect()),
             "self" => Found::Module(module.to_vec()),
             "super" => Found::Module(parent(module)?),
-            name => self.member(module, name, steps)?,
+            name => match name.strip_prefix(CRATES).filter(|name| self.crates.contains(*name)) {
+                Some(name) => Found::Module(vec![name.into()]),
+                None => self.member(module, name, steps)?,
+            },
         };
         for name in rest {
             let Found::Module(at) = found else { break };
@@ -130,6 +146,14 @@ impl Modules {
             Found::Module(of) => self.member(&of, name, steps),
             Found::ItemOf(_) => None,
         })
+    }
+}
+
+impl Use {
+    /// Returns the name of the floor that `use modelc_x as x` imports.
+    fn of_crate(&self) -> Option<String> {
+        let [name] = &self.path[..] else { return None };
+        name.strip_prefix(CRATES).filter(|name| self.name.as_deref() == Some(name)).map(str::to_owned)
     }
 }
 
@@ -230,6 +254,21 @@ mod tests {
         assert_eq!(uses_of(&files, "b/deep.rs"), ["a/one.rs"]);
         let index: Vec<bool> = files.iter().map(|file| file.is_index).collect();
         assert_eq!(index, [true, false, false, false, false, true], "{:?}", files.iter().map(|file| &file.path).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn crates_are_modules() {
+        let files = files(&[
+            ("lib.rs", "pub use modelc_a as a; pub use modelc_b as b; mod c; use modelc_other::X;"),
+            ("a/lib.rs", "pub struct Item;"),
+            ("b/mod.rs", "mod inner; pub use inner::g;"),
+            ("b/inner.rs", "use modelc_a::Item; mod deep; pub fn g() { deep::k() }"),
+            ("b/inner/deep.rs", "pub fn k() { crate::inner::g() }"),
+            ("c.rs", "use crate::b::g; fn f() { g(); crate::a::Item }"),
+        ]);
+        assert_eq!(uses_of(&files, "b/inner.rs"), ["a/lib.rs", "b/inner/deep.rs"]);
+        assert_eq!(uses_of(&files, "b/inner/deep.rs"), ["b/inner.rs"]);
+        assert_eq!(uses_of(&files, "c.rs"), ["a/lib.rs", "b/inner.rs"]);
     }
 
     #[test]

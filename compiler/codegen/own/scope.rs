@@ -2,7 +2,7 @@
 
 use super::function::Block;
 use crate::kernel::Buffer;
-use crate::kernel::indices::{Sum, Term};
+use crate::kernel::indices::Sum;
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
@@ -14,12 +14,6 @@ pub type Terms = Vec<(VReg, i64)>;
 
 /// Maximum number of terms of a sum. A longer sum is computed as it is written, and its result is one term.
 pub const MOST_TERMS: usize = 6;
-
-impl Term for VReg {
-    fn order(self) -> usize {
-        self.vreg()
-    }
-}
 
 /// Values that are computed in a region, and may be reused in it and in regions inside it.
 #[derive(Default)]

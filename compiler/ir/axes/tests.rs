@@ -1,9 +1,9 @@
 //! Random instances of every operator, checked against the axes that they declare.
 
 use super::*;
-use crate::ir::interpret::Interpreter;
-use crate::ir::random::{self, Options, Random};
-use crate::ir::*;
+use crate::interpret::Interpreter;
+use crate::random::{self, Options, Random};
+use crate::*;
 use std::collections::{HashMap, HashSet};
 
 /// An instruction with the contents of its operands and results in a run.

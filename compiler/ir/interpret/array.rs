@@ -2,18 +2,18 @@
 //! (packed integers have a byte each here), shared without copying.
 
 use super::error::{InterpretError, Step, fail};
-use crate::ir::packed;
-use crate::ir::tensor::{Tensor, has_room};
-use crate::ir::types::ElementType;
+use crate::packed;
+use crate::tensor::{Tensor, has_room};
+use crate::types::ElementType;
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// No tensor may take more bytes than this; a shape from hostile data must not exhaust the machine.
-pub(in crate::ir) const MAX_BYTES: usize = 4 << 30;
+pub(crate) const MAX_BYTES: usize = 4 << 30;
 
 /// Bytes of a constant of the module, or made by the interpreter.
 #[derive(Clone)]
-pub(in crate::ir) enum Store<'m> {
+pub(crate) enum Store<'m> {
     Borrowed(&'m [u8]),
     Owned(Arc<Vec<u8>>),
 }
@@ -30,14 +30,14 @@ impl Deref for Store<'_> {
 
 /// A tensor while it is computed with.
 #[derive(Clone)]
-pub(in crate::ir) struct Array<'m> {
+pub(crate) struct Array<'m> {
     pub element: ElementType,
     pub shape: Vec<usize>,
     pub bytes: Store<'m>,
 }
 
 /// Bytes from one element to the next.
-pub(in crate::ir) fn width(element: ElementType) -> usize {
+pub(crate) fn width(element: ElementType) -> usize {
     element.bits().div_ceil(8) as usize
 }
 
@@ -51,7 +51,7 @@ fn elements_within_limit(element: ElementType, shape: &[usize]) -> Step<usize> {
 }
 
 /// Elements of a result, when it stays below the limit and there is memory for it and a copy.
-pub(in crate::ir) fn elements(element: ElementType, shape: &[usize]) -> Step<usize> {
+pub(crate) fn elements(element: ElementType, shape: &[usize]) -> Step<usize> {
     let count = elements_within_limit(element, shape)?;
     if has_room(2 * count * width(element)) {
         return Ok(count);
@@ -110,7 +110,7 @@ impl<'m> Array<'m> {
 }
 
 /// Elements from one index to the next in each dimension of a dense row-major shape.
-pub(in crate::ir) fn strides(shape: &[usize]) -> Vec<isize> {
+pub(crate) fn strides(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![1isize; shape.len()];
     for d in (1..shape.len()).rev() {
         strides[d - 1] = strides[d].saturating_mul(shape[d] as isize);
@@ -119,7 +119,7 @@ pub(in crate::ir) fn strides(shape: &[usize]) -> Vec<isize> {
 }
 
 /// Calls `visit` with `base` + Σ index × stride for every index of a shape, last dimension fastest.
-pub(in crate::ir) fn walk(shape: &[usize], strides: &[isize], base: isize, mut visit: impl FnMut(isize)) {
+pub(crate) fn walk(shape: &[usize], strides: &[isize], base: isize, mut visit: impl FnMut(isize)) {
     if shape.contains(&0) {
         return;
     }
@@ -152,16 +152,16 @@ pub(in crate::ir) fn walk(shape: &[usize], strides: &[isize], base: isize, mut v
 }
 
 /// Element `position` of 16 bits.
-pub(in crate::ir) fn u16_at(bytes: &[u8], position: usize) -> u16 {
+pub(crate) fn u16_at(bytes: &[u8], position: usize) -> u16 {
     u16::from_le_bytes([bytes[2 * position], bytes[2 * position + 1]])
 }
 
 /// Element `position` of 32 bits.
-pub(in crate::ir) fn u32_at(bytes: &[u8], position: usize) -> u32 {
+pub(crate) fn u32_at(bytes: &[u8], position: usize) -> u32 {
     bytes[4 * position..].first_chunk().map_or(0, |chunk| u32::from_le_bytes(*chunk))
 }
 
 /// Element `position` of 64 bits.
-pub(in crate::ir) fn u64_at(bytes: &[u8], position: usize) -> u64 {
+pub(crate) fn u64_at(bytes: &[u8], position: usize) -> u64 {
     bytes[8 * position..].first_chunk().map_or(0, |chunk| u64::from_le_bytes(*chunk))
 }

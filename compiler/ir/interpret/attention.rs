@@ -3,10 +3,10 @@
 use super::array::Array;
 use super::column::Column;
 use super::error::{Step, fail};
-use crate::ir::types::ElementType;
+use crate::types::ElementType;
 
 /// The keys that a query sees.
-pub(in crate::ir) struct Seen<'a, 'm> {
+pub(crate) struct Seen<'a, 'm> {
     /// The number of keys.
     pub keys: i64,
     /// The position of the first query if attention is causal.
@@ -16,7 +16,7 @@ pub(in crate::ir) struct Seen<'a, 'm> {
 }
 
 /// Keys or values.
-pub(in crate::ir) struct Cache<'a, 'm> {
+pub(crate) struct Cache<'a, 'm> {
     /// The numbers, or the quantized bytes.
     pub elements: &'a Array<'m>,
     /// The scales and zero points of quantized bytes, one of each for a position and head.
@@ -41,12 +41,7 @@ fn numbers(array: &Array<'_>) -> Step<Vec<f32>> {
 }
 
 /// `attention`
-pub(in crate::ir) fn attention<'m>(
-    queried: &Array<'_>,
-    [keys, values]: [Cache<'_, '_>; 2],
-    scale: f32,
-    seen: &Seen<'_, '_>,
-) -> Step<Array<'m>> {
+pub(crate) fn attention<'m>(queried: &Array<'_>, [keys, values]: [Cache<'_, '_>; 2], scale: f32, seen: &Seen<'_, '_>) -> Step<Array<'m>> {
     let (shape, other) = (&queried.shape, &keys.elements.shape);
     let ([_, queries, heads, depth], [_, room, groups, _]) = (to_four(shape)?, to_four(other)?);
     let [query, key, value] = [numbers(queried)?, keys.numbers(depth)?, values.numbers(depth)?];

@@ -1,13 +1,13 @@
 //! Runs of numbers in the form that arithmetic wants: the bridge between bytes and the semantics of `integer` and `float`.
 
 use super::array::{u16_at, u32_at, u64_at};
-use crate::ir::types::ElementType;
+use crate::types::ElementType;
 use half::{bf16, f16};
 
 /// Numbers of one element type.
 #[derive(Clone, Debug)]
 pub(super) enum Column {
-    /// Any integer or truth value, see [`crate::ir::scalar::integer`].
+    /// Any integer or truth value, see [`crate::scalar::integer`].
     Int(Vec<i64>),
     /// Binary32, and the 16-bit floats, which are computed in binary32 and rounded after every operation.
     F32(Vec<f32>),

@@ -6,8 +6,8 @@ use super::column::Column;
 use super::error::{Step, fail};
 use super::evaluation::Evaluation;
 use super::map;
-use crate::ir::operators::WindowGeometry;
-use crate::ir::types::{ElementType, ZeroPoints};
+use crate::operators::WindowGeometry;
+use crate::types::{ElementType, ZeroPoints};
 
 /// The accumulator of a sum of products.
 trait Sum: Copy {
@@ -94,16 +94,16 @@ fn singles<'m>(shape: Vec<usize>, sums: Vec<f32>) -> Array<'m> {
 }
 
 /// Sums of binary64 rounded once to a float type.
-pub(in crate::ir) fn floats<'m>(element: ElementType, shape: Vec<usize>, sums: Vec<f64>) -> Array<'m> {
+pub(crate) fn floats<'m>(element: ElementType, shape: Vec<usize>, sums: Vec<f64>) -> Array<'m> {
     let mut bytes = Vec::new();
     for sum in sums {
-        bytes.extend(crate::ir::scalar::Scalar::float(element, sum).to_bytes());
+        bytes.extend(crate::scalar::Scalar::float(element, sum).to_bytes());
     }
     Array::new(element, shape, bytes)
 }
 
 /// `matmul`
-pub(in crate::ir) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points: ZeroPoints, accumulator: ElementType) -> Step<Array<'m>> {
+pub(crate) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points: ZeroPoints, accumulator: ElementType) -> Step<Array<'m>> {
     let (batch_left, rest_left) = left.shape.split_at(left.rank() - 2);
     let (batch_right, rest_right) = right.shape.split_at(right.rank() - 2);
     let (m, n, k) = (rest_left[0], rest_right[0], rest_left[1]);
@@ -136,7 +136,7 @@ pub(in crate::ir) fn matmul<'m>(left: &Array<'m>, right: &Array<'m>, zero_points
 }
 
 /// `block_matmul`
-pub(in crate::ir) fn block_matmul<'m>(left: &Array<'m>, right: &Array<'m>, scales: &Array<'m>, excess: bool) -> Step<Array<'m>> {
+pub(crate) fn block_matmul<'m>(left: &Array<'m>, right: &Array<'m>, scales: &Array<'m>, excess: bool) -> Step<Array<'m>> {
     let decode = |array: &Array<'_>| Column::decode(array.element, &array.bytes, 0..array.len());
     let (Column::Int(weights), Column::F32(scales)) = (decode(right), decode(scales)) else {
         return fail(format!("{} × {} in blocks has no product", left.element, right.element));
@@ -201,7 +201,7 @@ fn products<T: Sum>(left: &[T], right: &[T], matrices: &[Matrices], [m, n, k]: [
 }
 
 /// The run-time part of a window's geometry: a number for each spatial dimension, or none.
-pub(in crate::ir) struct RunTime {
+pub(crate) struct RunTime {
     /// The number of windows.
     pub positions: Vec<usize>,
     /// The padding left out before the first window, in elements.
@@ -217,7 +217,7 @@ impl RunTime {
 
 /// A tap of a window that meets an element of the tensor.
 #[derive(Clone, Copy)]
-pub(in crate::ir) struct Tap {
+pub(crate) struct Tap {
     /// The number of the tap in the window.
     pub number: usize,
     /// The number of the element along the spatial dimensions.
@@ -225,12 +225,12 @@ pub(in crate::ir) struct Tap {
 }
 
 /// The taps inside the tensor at each position of a sliding window in row-major order, padded taps left out.
-pub(in crate::ir) type Windows = Vec<Vec<Tap>>;
+pub(crate) type Windows = Vec<Vec<Tap>>;
 
 /// A window of `size` over an input of spatial extents `extents`, with elements `steps` apart. The operator's rule has checked the lists of the
 /// geometry. `run_time` holds their positions and shifts.
 #[derive(Clone, Copy)]
-pub(in crate::ir) struct Slid<'a> {
+pub(crate) struct Slid<'a> {
     pub extents: &'a [usize],
     pub steps: &'a [i64],
     pub size: &'a [usize],
@@ -291,7 +291,7 @@ impl Slid<'_> {
 
 /// The numbers of a convolution beside its operands.
 #[derive(Clone, Copy)]
-pub(in crate::ir) struct Convolution<'a> {
+pub(crate) struct Convolution<'a> {
     pub geometry: &'a WindowGeometry,
     pub run_time: &'a RunTime,
     /// Steps between neighbouring input elements.
@@ -305,7 +305,7 @@ pub(in crate::ir) struct Convolution<'a> {
 }
 
 /// `conv`
-pub(in crate::ir) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, convolution: &Convolution<'_>) -> Step<Array<'m>> {
+pub(crate) fn conv<'m>(input: &Array<'m>, filter: &Array<'m>, convolution: &Convolution<'_>) -> Step<Array<'m>> {
     let Convolution { geometry, run_time, input_dilation, groups, zero_points, accumulator } = *convolution;
     let last = input.rank() - 1;
     let (extents, size) = (&input.shape[1..last], &filter.shape[1..last]);

@@ -1,6 +1,6 @@
 //! Errors of a verified module at run time.
 
-use crate::ir::source::SourceData;
+use crate::source::SourceData;
 use std::fmt;
 
 /// The beginning of the message where there is no memory. A field of its own would make every result of a step larger.
@@ -24,7 +24,7 @@ impl InterpretError {
     }
 
     /// The error of a tensor for which there is no memory.
-    pub(in crate::ir) fn no_memory(tensor: impl fmt::Display) -> Self {
+    pub(crate) fn no_memory(tensor: impl fmt::Display) -> Self {
         Self::new(format!("{NO_MEMORY} {tensor}"))
     }
 
@@ -51,9 +51,9 @@ impl fmt::Display for InterpretError {
 impl std::error::Error for InterpretError {}
 
 /// The result of a step of the interpreter.
-pub(in crate::ir) type Step<T> = Result<T, InterpretError>;
+pub(crate) type Step<T> = Result<T, InterpretError>;
 
 /// A failure with a message.
-pub(in crate::ir) fn fail<T>(message: impl Into<String>) -> Step<T> {
+pub(crate) fn fail<T>(message: impl Into<String>) -> Step<T> {
     Err(InterpretError::new(message))
 }

@@ -5,14 +5,14 @@ use super::column::Column;
 use super::error::{Step, fail};
 use super::map;
 use super::values::{Slot, Values};
-use crate::ir::entities::Constant;
-use crate::ir::scalar::Expression;
-use crate::ir::storage::ConstantData;
-use crate::ir::types::Extent;
+use crate::entities::Constant;
+use crate::scalar::Expression;
+use crate::storage::ConstantData;
+use crate::types::Extent;
 use cranelift_entity::PrimaryMap;
 
 /// The operands of one instruction, in a function that runs.
-pub(in crate::ir) struct Evaluation<'a, 'm> {
+pub(crate) struct Evaluation<'a, 'm> {
     /// The constants of the module.
     pub(super) constants: &'m PrimaryMap<Constant, ConstantData>,
     /// The values of the function, some of which extents name.

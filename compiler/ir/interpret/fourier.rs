@@ -26,7 +26,7 @@ fn transform(numbers: &[Complex]) -> Vec<Complex> {
 }
 
 /// `fft`, or `rfft` for real numbers.
-pub(in crate::ir) fn fourier<'m>(source: &Array<'m>, real: bool) -> Step<Array<'m>> {
+pub(crate) fn fourier<'m>(source: &Array<'m>, real: bool) -> Step<Array<'m>> {
     let mut shape = source.shape.clone();
     let numbers: Vec<f64> = match Column::decode(source.element, &source.bytes, 0..source.len()) {
         Column::F32(numbers) => numbers.into_iter().map(f64::from).collect(),
@@ -50,7 +50,7 @@ pub(in crate::ir) fn fourier<'m>(source: &Array<'m>, real: bool) -> Step<Array<'
     let rows = numbers.chunks_exact(length).map(transform);
     let parts: Vec<f64> = rows.flat_map(|row| row.into_iter().take(kept).flat_map(|(re, im)| [re, im])).collect();
     let count = parts.len();
-    let column = if source.element == crate::ir::ElementType::F64 {
+    let column = if source.element == crate::ElementType::F64 {
         Column::F64(parts)
     } else {
         Column::F32(parts.into_iter().map(|x| x as f32).collect())

@@ -7,12 +7,12 @@ use super::array::{Array, elements};
 use super::column::Column;
 use super::error::{Step, fail};
 use super::movement;
-use crate::ir::entities::Constant;
-use crate::ir::scalar::float::{Reals, round_storage};
-use crate::ir::scalar::integer::{self, Integers};
-use crate::ir::scalar::{Comparison, Expression, NodeData, Row, ScalarOp};
-use crate::ir::storage::ConstantData;
-use crate::ir::types::ElementType;
+use crate::entities::Constant;
+use crate::scalar::float::{Reals, round_storage};
+use crate::scalar::integer::{self, Integers};
+use crate::scalar::{Comparison, Expression, NodeData, Row, ScalarOp};
+use crate::storage::ConstantData;
+use crate::types::ElementType;
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 const BLOCK: usize = 1024;

@@ -7,28 +7,28 @@
 //! Functions run on an explicit stack of frames, so nesting costs no native stack. A value is dropped after its last use.
 
 mod array;
-pub(in crate::ir) mod attention;
+pub(crate) mod attention;
 mod column;
-pub(in crate::ir) mod contract;
+pub(crate) mod contract;
 mod error;
 mod evaluation;
-pub(in crate::ir) mod fourier;
+pub(crate) mod fourier;
 mod map;
-pub(in crate::ir) mod movement;
-pub(in crate::ir) mod nines;
-pub(in crate::ir) mod reduce;
-pub(in crate::ir) mod scan;
-pub(in crate::ir) mod scatter;
-pub(in crate::ir) mod search;
+pub(crate) mod movement;
+pub(crate) mod nines;
+pub(crate) mod reduce;
+pub(crate) mod scan;
+pub(crate) mod scatter;
+pub(crate) mod search;
 #[cfg(test)]
 mod tests;
 mod values;
 
-pub(in crate::ir) use array::Array;
+pub(crate) use array::Array;
 pub use error::InterpretError;
-pub(in crate::ir) use error::{Step, fail};
-pub(in crate::ir) use evaluation::Evaluation;
-pub(in crate::ir) use values::Slot;
+pub(crate) use error::{Step, fail};
+pub(crate) use evaluation::Evaluation;
+pub(crate) use values::Slot;
 
 use super::entities::{Func, Inst, State};
 use super::module::{Function, Module};

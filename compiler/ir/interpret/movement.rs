@@ -2,8 +2,8 @@
 
 use super::array::{Array, elements, strides, walk, width};
 use super::error::{Step, fail};
-use crate::ir::packed;
-use crate::ir::types::ElementType;
+use crate::packed;
+use crate::types::ElementType;
 
 /// Copies the elements that `strides` (in elements) reach from `base` for every index of `shape`, in row-major order.
 /// The caller has checked that all of them lie inside.
@@ -40,7 +40,7 @@ fn place(target: &mut [u8], source: &Array<'_>, strides: &[isize], base: isize) 
 }
 
 /// `reshape`
-pub(in crate::ir) fn reshape<'m>(source: &Array<'m>, shape: Vec<usize>) -> Step<Array<'m>> {
+pub(crate) fn reshape<'m>(source: &Array<'m>, shape: Vec<usize>) -> Step<Array<'m>> {
     if elements(source.element, &shape)? != source.len() {
         return fail(format!("{:?} does not have as many elements as {shape:?}", source.shape));
     }
@@ -48,7 +48,7 @@ pub(in crate::ir) fn reshape<'m>(source: &Array<'m>, shape: Vec<usize>) -> Step<
 }
 
 /// `bitcast`
-pub(in crate::ir) fn bitcast<'m>(source: &Array<'m>, element: ElementType) -> Step<Array<'m>> {
+pub(crate) fn bitcast<'m>(source: &Array<'m>, element: ElementType) -> Step<Array<'m>> {
     let (from, to) = (width(source.element), width(element));
     let mut shape = source.shape.clone();
     if from > to {
@@ -60,7 +60,7 @@ pub(in crate::ir) fn bitcast<'m>(source: &Array<'m>, element: ElementType) -> St
 }
 
 /// `unpack`
-pub(in crate::ir) fn unpack<'m>(source: &Array<'m>, element: ElementType) -> Step<Array<'m>> {
+pub(crate) fn unpack<'m>(source: &Array<'m>, element: ElementType) -> Step<Array<'m>> {
     let mut shape = source.shape.clone();
     let per_byte = element.per_byte() as usize;
     shape.last_mut().into_iter().for_each(|last| *last = last.saturating_mul(per_byte));
@@ -69,7 +69,7 @@ pub(in crate::ir) fn unpack<'m>(source: &Array<'m>, element: ElementType) -> Ste
 }
 
 /// `repack`
-pub(in crate::ir) fn repack<'m>(source: &Array<'m>, element: ElementType) -> Array<'m> {
+pub(crate) fn repack<'m>(source: &Array<'m>, element: ElementType) -> Array<'m> {
     let mut bytes = source.bytes.to_vec();
     if element.is_packed() {
         bytes = packed::unpack(element, &packed::pack(element, &bytes), bytes.len());
@@ -78,14 +78,14 @@ pub(in crate::ir) fn repack<'m>(source: &Array<'m>, element: ElementType) -> Arr
 }
 
 /// `transpose`
-pub(in crate::ir) fn transpose<'m>(source: &Array<'m>, axes: &[usize]) -> Step<Array<'m>> {
+pub(crate) fn transpose<'m>(source: &Array<'m>, axes: &[usize]) -> Step<Array<'m>> {
     let from = strides(&source.shape);
     let shape = axes.iter().map(|&a| source.shape[a]).collect();
     pick(source, shape, &axes.iter().map(|&a| from[a]).collect::<Vec<_>>(), 0)
 }
 
 /// `broadcast`
-pub(in crate::ir) fn broadcast<'m>(source: &Array<'m>, shape: &[usize]) -> Step<Array<'m>> {
+pub(crate) fn broadcast<'m>(source: &Array<'m>, shape: &[usize]) -> Step<Array<'m>> {
     let added = shape.len() - source.rank();
     let mut reach = vec![0; shape.len()];
     for (d, stride) in strides(&source.shape).into_iter().enumerate() {
@@ -99,7 +99,7 @@ pub(in crate::ir) fn broadcast<'m>(source: &Array<'m>, shape: &[usize]) -> Step<
 }
 
 /// `slice`
-pub(in crate::ir) fn slice<'m>(source: &Array<'m>, start: &[i64], size: &[usize], stride: &[i64]) -> Step<Array<'m>> {
+pub(crate) fn slice<'m>(source: &Array<'m>, start: &[i64], size: &[usize], stride: &[i64]) -> Step<Array<'m>> {
     let mut steps = strides(&source.shape);
     let mut base = 0;
     let empty = size.contains(&0);
@@ -120,7 +120,7 @@ pub(in crate::ir) fn slice<'m>(source: &Array<'m>, start: &[i64], size: &[usize]
 }
 
 /// `pad`: crops, then puts the rest into a border of `value`.
-pub(in crate::ir) fn pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], value: &[u8]) -> Step<Array<'m>> {
+pub(crate) fn pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], value: &[u8]) -> Step<Array<'m>> {
     let start: Vec<i64> = low.iter().map(|&n| -n.min(0)).collect();
     let kept = |d: usize| (source.shape[d] as i64 + low[d].min(0) + high[d].min(0)).max(0) as usize;
     let size: Vec<usize> = (0..source.rank()).map(kept).collect();
@@ -139,7 +139,7 @@ pub(in crate::ir) fn pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], valu
 }
 
 /// `mirror_pad`
-pub(in crate::ir) fn mirror_pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], edge: bool) -> Step<Array<'m>> {
+pub(crate) fn mirror_pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64], edge: bool) -> Step<Array<'m>> {
     let mut result = source.clone();
     for d in (0..source.rank()).filter(|&d| (low[d], high[d]) != (0, 0)) {
         let extent = source.shape[d] as i64;
@@ -156,7 +156,7 @@ pub(in crate::ir) fn mirror_pad<'m>(source: &Array<'m>, low: &[i64], high: &[i64
 }
 
 /// `concat`
-pub(in crate::ir) fn concat<'m>(sources: &[&Array<'m>], axis: usize) -> Step<Array<'m>> {
+pub(crate) fn concat<'m>(sources: &[&Array<'m>], axis: usize) -> Step<Array<'m>> {
     let mut shape = sources[0].shape.clone();
     shape[axis] = sources.iter().map(|s| s.shape[axis]).sum();
     let total = elements(sources[0].element, &shape)?;
@@ -174,13 +174,7 @@ pub(in crate::ir) fn concat<'m>(sources: &[&Array<'m>], axis: usize) -> Step<Arr
 }
 
 /// `gather`: slices along `axis` at the positions `indices` (decoded), whose first `batch` dimensions are the source's.
-pub(in crate::ir) fn gather<'m>(
-    source: &Array<'m>,
-    axis: usize,
-    batch: usize,
-    indices: &[i64],
-    indices_shape: &[usize],
-) -> Step<Array<'m>> {
+pub(crate) fn gather<'m>(source: &Array<'m>, axis: usize, batch: usize, indices: &[i64], indices_shape: &[usize]) -> Step<Array<'m>> {
     if source.shape[..batch] != indices_shape[..batch] {
         return fail(format!("batch dimensions of {:?} and {indices_shape:?} differ", source.shape));
     }
@@ -216,12 +210,12 @@ fn take<'m>(source: &Array<'m>, axis: usize, batch: usize, indices: &[i64], indi
 }
 
 /// `iota`
-pub(in crate::ir) fn iota<'m>(shape: Vec<usize>, axis: usize, element: ElementType) -> Step<Array<'m>> {
+pub(crate) fn iota<'m>(shape: Vec<usize>, axis: usize, element: ElementType) -> Step<Array<'m>> {
     let total = elements(element, &shape)?;
     let inner: usize = shape[axis + 1..].iter().product();
     let mut bytes = Vec::with_capacity(total * width(element));
     for position in 0..total {
-        let value = crate::ir::scalar::Scalar::int(element, (position / inner % shape[axis]) as i64);
+        let value = crate::scalar::Scalar::int(element, (position / inner % shape[axis]) as i64);
         bytes.extend(value.to_bytes());
     }
     Ok(Array::new(element, shape, bytes))

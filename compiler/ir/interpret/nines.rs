@@ -5,8 +5,8 @@ use super::column::Column;
 use super::contract::{self, RunTime};
 use super::error::{Step, fail};
 use super::reduce::placed;
-use crate::ir::operators::{Reduction, WindowGeometry};
-use crate::ir::types::ElementType;
+use crate::operators::{Reduction, WindowGeometry};
+use crate::types::ElementType;
 
 /// A tap of a window that reads an element of the input.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,8 +17,8 @@ struct Tap {
     element: usize,
 }
 
-/// The sums or maxima of windows of f32 over one or two spatial dimensions, in the order of [`crate::ir::Summation::Nines`].
-pub(in crate::ir) fn window<'m>(
+/// The sums or maxima of windows of f32 over one or two spatial dimensions, in the order of [`crate::Summation::Nines`].
+pub(crate) fn window<'m>(
     input: &Array<'m>,
     reduction: Reduction,
     size: &[usize],

@@ -8,10 +8,10 @@ use super::array::{Array, elements, strides, walk};
 use super::column::Column;
 use super::contract::{RunTime, Slid, Tap, Windows, floats};
 use super::error::{Step, fail};
-use crate::ir::operators::{Reduction, Search, WindowGeometry, Word};
-use crate::ir::scalar::row::Complex;
-use crate::ir::scalar::{Comparison, Scalar, float, integer};
-use crate::ir::types::ElementType;
+use crate::operators::{Reduction, Search, WindowGeometry, Word};
+use crate::scalar::row::Complex;
+use crate::scalar::{Comparison, Scalar, float, integer};
+use crate::types::ElementType;
 
 /// The accumulators.
 enum Sums {
@@ -21,14 +21,14 @@ enum Sums {
 }
 
 /// A reduction over one element type.
-pub(in crate::ir) struct Reducer {
+pub(crate) struct Reducer {
     pub reduction: Reduction,
     pub element: ElementType,
 }
 
 impl Reducer {
     /// The initial value of an integer accumulator.
-    pub(in crate::ir) fn start_int(&self) -> i64 {
+    pub(crate) fn start_int(&self) -> i64 {
         let (low, high) = self.element.integer_range().unwrap_or((0, 1));
         match self.reduction {
             Reduction::Max | Reduction::MaxOrNan => low as i64,
@@ -39,7 +39,7 @@ impl Reducer {
     }
 
     /// The initial value of a float accumulator.
-    pub(in crate::ir) fn start_float(&self) -> f64 {
+    pub(crate) fn start_float(&self) -> f64 {
         match self.reduction {
             Reduction::Max | Reduction::MaxOrNan => f64::NEG_INFINITY,
             Reduction::Min | Reduction::MinOrNan => f64::INFINITY,
@@ -49,7 +49,7 @@ impl Reducer {
     }
 
     /// Combines two integers or truth values. Sums and products are not wrapped to the type yet.
-    pub(in crate::ir) fn int(&self, a: i64, x: i64) -> i64 {
+    pub(crate) fn int(&self, a: i64, x: i64) -> i64 {
         let truth = self.element == ElementType::Bool;
         match self.reduction {
             Reduction::Sum if !truth => a.wrapping_add(x),
@@ -63,7 +63,7 @@ impl Reducer {
     }
 
     /// Two floats combined, not rounded to the type.
-    pub(in crate::ir) fn float(&self, a: f64, x: f64) -> f64 {
+    pub(crate) fn float(&self, a: f64, x: f64) -> f64 {
         match self.reduction {
             Reduction::Sum => a + x,
             Reduction::Product => a * x,
@@ -78,7 +78,7 @@ impl Reducer {
     }
 
     /// A partial result in f32 is an f32; narrower types round once at the end.
-    pub(in crate::ir) fn narrow(&self, partial: f64) -> f64 {
+    pub(crate) fn narrow(&self, partial: f64) -> f64 {
         if self.element == ElementType::F32 { f64::from(partial as f32) } else { partial }
     }
 
@@ -138,7 +138,7 @@ impl Reducer {
 }
 
 /// `reduce`
-pub(in crate::ir) fn reduce<'m>(input: &Array<'m>, reduction: Reduction, axes: &[usize]) -> Step<Array<'m>> {
+pub(crate) fn reduce<'m>(input: &Array<'m>, reduction: Reduction, axes: &[usize]) -> Step<Array<'m>> {
     let mut shape = input.shape.clone();
     axes.iter().for_each(|&axis| shape[axis] = 1);
     let mut steps = strides(&shape);
@@ -165,7 +165,7 @@ pub(super) fn placed(input: &Array<'_>, size: &[usize], geometry: &WindowGeometr
 }
 
 /// `window`
-pub(in crate::ir) fn window<'m>(
+pub(crate) fn window<'m>(
     input: &Array<'m>,
     reduction: Reduction,
     size: &[usize],
@@ -194,7 +194,7 @@ pub(in crate::ir) fn window<'m>(
 
 /// `arg_reduce`: the first position whose element none before it equals or exceeds. NaN in front stays there; elsewhere it is taken, and stays, where
 /// the search finds it.
-pub(in crate::ir) fn arg_reduce<'m>(input: &Array<'m>, search: Search, axis: usize, element: ElementType) -> Step<Array<'m>> {
+pub(crate) fn arg_reduce<'m>(input: &Array<'m>, search: Search, axis: usize, element: ElementType) -> Step<Array<'m>> {
     let mut shape = input.shape.clone();
     shape[axis] = 1;
     let total = elements(element, &shape)?;

@@ -5,7 +5,7 @@ use super::column::Column;
 use super::contract::floats;
 use super::error::{Step, fail};
 use super::reduce::Reducer;
-use crate::ir::operators::Reduction;
+use crate::operators::Reduction;
 
 /// Calls `visit` for the elements of every line along an axis in the order of the scan, with whether the line begins.
 fn lines(shape: &[usize], axis: usize, reverse: bool, mut visit: impl FnMut(usize, bool)) {
@@ -24,7 +24,7 @@ fn lines(shape: &[usize], axis: usize, reverse: bool, mut visit: impl FnMut(usiz
 }
 
 /// The elements that a partial result holds.
-pub(in crate::ir) struct Course {
+pub(crate) struct Course {
     /// The axis along which elements are combined.
     pub axis: usize,
     /// `true` if the element itself is left out.
@@ -34,7 +34,7 @@ pub(in crate::ir) struct Course {
 }
 
 /// `scan`
-pub(in crate::ir) fn scan<'m>(input: &Array<'m>, reduction: Reduction, course: Course) -> Step<Array<'m>> {
+pub(crate) fn scan<'m>(input: &Array<'m>, reduction: Reduction, course: Course) -> Step<Array<'m>> {
     let Course { axis, exclusive, reverse } = course;
     let (element, shape) = (input.element, input.shape.clone());
     let reduction = Reducer { reduction, element };

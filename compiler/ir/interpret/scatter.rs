@@ -5,11 +5,11 @@ use super::column::Column;
 use super::contract::floats;
 use super::error::{Step, fail};
 use super::reduce::Reducer;
-use crate::ir::operators::Combination;
-use crate::ir::scalar::Scalar;
+use crate::operators::Combination;
+use crate::scalar::Scalar;
 
 /// The slices that indices name.
-pub(in crate::ir) struct Named {
+pub(crate) struct Named {
     /// The axis along which slices are placed.
     pub axis: usize,
     /// The number of leading dimensions that the target and the indices have in common.
@@ -19,7 +19,7 @@ pub(in crate::ir) struct Named {
 }
 
 /// The target positions of the updates' slices.
-pub(in crate::ir) struct Places {
+pub(crate) struct Places {
     /// The number of elements of a slice.
     row: usize,
     /// The first element of each slice in the target, in the order of the updates; `None` for a slice that is left out.
@@ -63,7 +63,7 @@ impl Places {
 }
 
 /// `scatter`
-pub(in crate::ir) fn scatter<'m>(target: &Array<'m>, updates: &Array<'m>, combination: Combination, places: &Places) -> Step<Array<'m>> {
+pub(crate) fn scatter<'m>(target: &Array<'m>, updates: &Array<'m>, combination: Combination, places: &Places) -> Step<Array<'m>> {
     let element = target.element;
     let reducer = combination.reduction().map(|reduction| Reducer { reduction, element });
     let columns = (Column::decode(element, &target.bytes, 0..target.len()), Column::decode(element, &updates.bytes, 0..updates.len()));

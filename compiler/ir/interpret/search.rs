@@ -3,9 +3,9 @@
 use super::array::{Array, elements, u32_at, width};
 use super::column::Column;
 use super::error::{Step, fail};
-use crate::ir::scalar::Comparison;
-use crate::ir::scalar::integer;
-use crate::ir::types::ElementType;
+use crate::scalar::Comparison;
+use crate::scalar::integer;
+use crate::types::ElementType;
 use std::cmp::Ordering;
 
 /// The order of two elements; NaN is larger than any number.
@@ -22,7 +22,7 @@ fn order(element: ElementType, column: &Column, a: usize, b: usize) -> Ordering 
 }
 
 /// `top_k`: values and positions.
-pub(in crate::ir) fn top_k<'m>(input: &Array<'m>, largest: bool, count: usize) -> Step<Vec<Array<'m>>> {
+pub(crate) fn top_k<'m>(input: &Array<'m>, largest: bool, count: usize) -> Step<Vec<Array<'m>>> {
     let Some((&extent, outer)) = input.shape.split_last() else { return fail("the operand has no dimension") };
     if count > extent {
         return fail(format!("{count} of {extent} elements"));
@@ -86,7 +86,7 @@ fn numbers(array: &Array<'_>) -> Vec<f32> {
 }
 
 /// `non_max_suppression`: positions, scores and counts.
-pub(in crate::ir) fn non_max_suppression<'m>(operands: &[&Array<'m>], count: usize) -> Step<Vec<Array<'m>>> {
+pub(crate) fn non_max_suppression<'m>(operands: &[&Array<'m>], count: usize) -> Step<Vec<Array<'m>>> {
     let [boxes, scores, overlap, threshold, sigma] = operands else { return fail("there must be five operands") };
     let shape = vec![scores.shape[0], count];
     elements(ElementType::I32, &shape)?;

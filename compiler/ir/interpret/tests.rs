@@ -1,7 +1,7 @@
 //! Results of the interpreter against hand-computed ones. Whole models are compared elsewhere.
 
 use super::{InterpretError, Interpreter};
-use crate::ir::*;
+use crate::*;
 
 fn tensor_f32(shape: &[u64], values: &[f32]) -> Tensor {
     Tensor { element: ElementType::F32, shape: shape.to_vec(), bytes: values.iter().flat_map(|x| x.to_le_bytes()).collect() }

@@ -2,13 +2,13 @@
 
 use super::array::Array;
 use super::error::{Step, fail};
-use crate::ir::entities::Value;
-use crate::ir::types::Extent;
+use crate::entities::Value;
+use crate::types::Extent;
 use cranelift_entity::EntityRef;
 
 /// The contents of a value at run time.
 #[derive(Clone)]
-pub(in crate::ir) enum Slot<'m> {
+pub(crate) enum Slot<'m> {
     Tensor(Array<'m>),
     Index(i64),
     Effect,
@@ -32,7 +32,7 @@ impl<'m> Slot<'m> {
 }
 
 /// The contents of the values of a function that runs; `None` for those that are not computed yet, or have no further use.
-pub(in crate::ir) struct Values<'m>(Vec<Option<Slot<'m>>>);
+pub(crate) struct Values<'m>(Vec<Option<Slot<'m>>>);
 
 impl<'m> Values<'m> {
     /// No contents of any value of a function.

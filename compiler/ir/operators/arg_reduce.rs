@@ -4,12 +4,12 @@ use super::Search;
 use super::Word;
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Elements, Subject};
-use crate::ir::interpret::reduce;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{ElementType, Extent};
+use crate::axes::{Axes, Axis};
+use crate::fault::{Elements, Subject};
+use crate::interpret::reduce;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{ElementType, Extent};
 
 /// The position of the smallest or largest element along an axis.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,13 +2,13 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
-use crate::ir::interpret::attention;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::scalar::{ExpressionBuilder, Scalar};
-use crate::ir::types::{ElementType, Extent};
+use crate::axes::{Axes, Axis};
+use crate::fault::{Elements, Misfit, Ranks, Subject};
+use crate::interpret::attention;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::scalar::{ExpressionBuilder, Scalar};
+use crate::types::{ElementType, Extent};
 use ElementType::{Bf16, F16, F32, I8};
 
 /// Queries, keys and values.

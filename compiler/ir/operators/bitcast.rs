@@ -2,13 +2,13 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::Ranks;
-use crate::ir::fault::{Elements, Subject};
-use crate::ir::interpret::movement;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{ElementType, Extent};
+use crate::axes::{Axes, Axis};
+use crate::fault::Ranks;
+use crate::fault::{Elements, Subject};
+use crate::interpret::movement;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{ElementType, Extent};
 
 /// A reinterpretation of the bytes as elements of another type.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
-use crate::ir::interpret::contract;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::ElementType;
+use crate::axes::{Axes, Axis};
+use crate::fault::{Elements, Misfit, Ranks, Subject};
+use crate::interpret::contract;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::ElementType;
 use ElementType::{Bf16, F32, I2, I4, I8};
 
 /// The product of rows with weights of two or four bits in blocks.

@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{self, Axes};
-use crate::ir::fault::{Ranks, Subject};
-use crate::ir::interpret::movement;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::Extent;
+use crate::axes::{self, Axes};
+use crate::fault::{Ranks, Subject};
+use crate::interpret::movement;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::Extent;
 
 /// Repetition along axes of extent 1 and new leading axes.
 #[derive(Clone, Debug, Default, PartialEq)]

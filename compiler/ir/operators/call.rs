@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::entities::{Func, Value};
-use crate::ir::fault::{Misfit, ResultsExpected};
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::surroundings::FunctionTypes;
-use crate::ir::types::{Extent, TensorType, Type};
+use crate::entities::{Func, Value};
+use crate::fault::{Misfit, ResultsExpected};
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::surroundings::FunctionTypes;
+use crate::types::{Extent, TensorType, Type};
 
 /// A function called on the operands.
 #[derive(Clone, Debug, Default, PartialEq)]

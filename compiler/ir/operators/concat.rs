@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis, Taps};
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::interpret::{fail, movement};
-use crate::ir::random::Generator;
-use crate::ir::types::Extent;
+use crate::axes::{Axes, Axis, Taps};
+use crate::fault::{Elements, Misfit, Ranks, Subject};
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::interpret::{fail, movement};
+use crate::random::Generator;
+use crate::types::Extent;
 
 /// Tensors joined along an axis.
 #[derive(Clone, Debug, Default, PartialEq)]

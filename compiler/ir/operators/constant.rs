@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axes;
-use crate::ir::entities;
-use crate::ir::fault::Misfit;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{TensorType, Type};
+use crate::axes::Axes;
+use crate::entities;
+use crate::fault::Misfit;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{TensorType, Type};
 
 /// A constant tensor.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,13 +3,13 @@
 use super::WindowGeometry;
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::entities::Value;
-use crate::ir::fault::{Misfit, Ranks, Subject};
-use crate::ir::interpret::contract;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{ElementType, Extent, ZeroPoints};
+use crate::axes::{Axes, Axis};
+use crate::entities::Value;
+use crate::fault::{Misfit, Ranks, Subject};
+use crate::interpret::contract;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{ElementType, Extent, ZeroPoints};
 
 /// N-dimensional convolution, channels last.
 #[derive(Clone, Debug, Default, PartialEq)]

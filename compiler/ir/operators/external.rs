@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::entities::Constant;
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
-use crate::ir::interpret::fail;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{ElementType, Type};
+use crate::entities::Constant;
+use crate::fault::{Elements, Misfit, Ranks, Subject};
+use crate::interpret::fail;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{ElementType, Type};
 
 /// Names of functions are no longer.
 const MAX_SYMBOL: usize = 256;
@@ -69,7 +69,7 @@ impl Operator for External {
         }
         for ty in &self.results {
             let tensor = ty.as_tensor().filter(|ty| ty.static_shape().is_some());
-            let misfit = || Misfit::Malformed { field: "results", expected: "tensors of static shape", found: crate::ir::fault::shown(ty) };
+            let misfit = || Misfit::Malformed { field: "results", expected: "tensors of static shape", found: crate::fault::shown(ty) };
             cx.shape(Subject::Field("results"), &tensor.ok_or_else(|| Box::new(misfit()))?.shape)?;
         }
         Ok(self.results.clone())

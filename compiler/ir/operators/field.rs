@@ -1,10 +1,10 @@
 //! Fields of operators: their types, their text form, and the entities of the function or module that they name.
 
 use super::words::Word;
-use crate::ir::attribute::{Attribute, AttributeKind};
-use crate::ir::entities::{Constant, Func, State};
-use crate::ir::scalar::{Expression, Scalar};
-use crate::ir::types::{ElementType, Extent, Interval, Type};
+use crate::attribute::{Attribute, AttributeKind};
+use crate::entities::{Constant, Func, State};
+use crate::scalar::{Expression, Scalar};
+use crate::types::{ElementType, Extent, Interval, Type};
 
 /// The entity outside its instruction that a field names.
 pub enum Reference<'a> {
@@ -240,11 +240,11 @@ impl<W: Word> Field for W {
 /// The fields of an operator's struct by their names in the text form, in its order.
 macro_rules! fields {
     ($($name:literal => $($member:ident).+),* $(,)?) => {
-        fn fields(&self) -> Vec<(&'static str, &dyn $crate::ir::operators::field::Field)> {
+        fn fields(&self) -> Vec<(&'static str, &dyn $crate::operators::field::Field)> {
             vec![$(($name, &self.$($member).+)),*]
         }
 
-        fn fields_mut(&mut self) -> Vec<(&'static str, &mut dyn $crate::ir::operators::field::Field)> {
+        fn fields_mut(&mut self) -> Vec<(&'static str, &mut dyn $crate::operators::field::Field)> {
             vec![$(($name, &mut self.$($member).+)),*]
         }
     };
@@ -255,7 +255,7 @@ pub(super) use fields;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::operators::{OPS, Operation, Reduction};
+    use crate::operators::{OPS, Operation, Reduction};
 
     #[test]
     fn fields_take_what_they_print_and_nothing_else() {

@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
-use crate::ir::interpret::fourier;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{ElementType, Extent};
+use crate::axes::{Axes, Axis};
+use crate::fault::{Elements, Misfit, Ranks, Subject};
+use crate::interpret::fourier;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{ElementType, Extent};
 
 /// Fourier transforms of complex numbers.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,9 +1,9 @@
 //! The geometry of sliding windows.
 
 use super::rule::Context;
-use crate::ir::axes::{Axis, Taps};
-use crate::ir::fault::{Misfit, Ranks, Subject};
-use crate::ir::types::{Extent, Interval};
+use crate::axes::{Axis, Taps};
+use crate::fault::{Misfit, Ranks, Subject};
+use crate::types::{Extent, Interval};
 
 /// The geometry of a sliding window; one number a spatial dimension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

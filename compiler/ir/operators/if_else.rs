@@ -3,11 +3,11 @@
 use super::call::{callee, check_arguments, results_of, returns};
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::entities::Func;
-use crate::ir::fault::{Elements, ResultsExpected};
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::ElementType;
+use crate::entities::Func;
+use crate::fault::{Elements, ResultsExpected};
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::ElementType;
 
 /// A call of one of two functions.
 #[derive(Clone, Debug, Default, PartialEq)]

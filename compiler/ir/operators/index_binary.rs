@@ -3,10 +3,10 @@
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
 use super::{IndexOperation, Word};
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::interval;
-use crate::ir::random::Generator;
-use crate::ir::types::Type;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::interval;
+use crate::random::Generator;
+use crate::types::Type;
 
 /// Arithmetic on two index values.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,9 +2,9 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{Interval, Type};
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{Interval, Type};
 
 /// An index number.
 #[derive(Clone, Debug, Default, PartialEq)]

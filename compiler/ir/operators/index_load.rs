@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::fault::{Elements, Misfit};
-use crate::ir::interpret::fail;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::tensor::Tensor;
-use crate::ir::types::{ElementType, Interval, Type};
+use crate::fault::{Elements, Misfit};
+use crate::interpret::fail;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::tensor::Tensor;
+use crate::types::{ElementType, Interval, Type};
 
 /// An index read from a one-element integer tensor.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::fault::{Elements, Subject};
-use crate::ir::interpret::Array;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::scalar::Scalar;
-use crate::ir::types::ElementType;
+use crate::fault::{Elements, Subject};
+use crate::interpret::Array;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::scalar::Scalar;
+use crate::types::ElementType;
 
 /// A one-element integer tensor holding an index.
 #[derive(Clone, Debug, Default, PartialEq)]

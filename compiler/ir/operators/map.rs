@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{self, Axes};
-use crate::ir::fault::{Elements, Misfit, Subject};
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::scalar::Expression;
-use crate::ir::types::{ElementType, TensorType, Type};
+use crate::axes::{self, Axes};
+use crate::fault::{Elements, Misfit, Subject};
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::scalar::Expression;
+use crate::types::{ElementType, TensorType, Type};
 
 /// An element-wise expression over broadcast operands.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{self, Axes, Axis};
-use crate::ir::fault::{Ranks, Subject};
-use crate::ir::interpret::contract;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{ElementType, ZeroPoints};
+use crate::axes::{self, Axes, Axis};
+use crate::fault::{Ranks, Subject};
+use crate::interpret::contract;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{ElementType, ZeroPoints};
 
 /// A batched product with a transposed right operand.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,11 +3,11 @@
 use super::field::fields;
 use super::pad::{backwards, given_extents, padded_shape};
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::interpret::movement;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::Extent;
+use crate::axes::{Axes, Axis};
+use crate::interpret::movement;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::Extent;
 
 /// A border mirrored from the inside.
 #[derive(Clone, Debug, Default, PartialEq)]

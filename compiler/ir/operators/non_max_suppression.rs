@@ -2,13 +2,13 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
-use crate::ir::interpret::search;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::tensor::Tensor;
-use crate::ir::types::{ElementType, Extent};
+use crate::axes::{Axes, Axis};
+use crate::fault::{Elements, Misfit, Ranks, Subject};
+use crate::interpret::search;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::tensor::Tensor;
+use crate::types::{ElementType, Extent};
 
 /// The best of overlapping boxes.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,12 +3,12 @@
 use super::field::{Reference, ReferenceMut};
 use super::rule::Context;
 use super::table::Operation;
-use crate::ir::attribute::{Attribute, AttributeKind};
-use crate::ir::entities::{Constant, Func, Value};
-use crate::ir::fault::Misfit;
-use crate::ir::scalar::ScalarOp;
-use crate::ir::type_error::TypeError;
-use crate::ir::types::{Extent, Type};
+use crate::attribute::{Attribute, AttributeKind};
+use crate::entities::{Constant, Func, Value};
+use crate::fault::Misfit;
+use crate::scalar::ScalarOp;
+use crate::type_error::TypeError;
+use crate::types::{Extent, Type};
 
 impl Operation {
     /// The types of the results on these operands.

@@ -6,16 +6,16 @@
 use super::arity::Arity;
 use super::field::Field;
 use super::rule::{Context, Types};
-use crate::ir::axes::Axes;
-use crate::ir::entities::Value;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
+use crate::axes::Axes;
+use crate::entities::Value;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
 
 /// Random operands, and an operator that probably fits them.
-pub(in crate::ir) type Proposal<O> = Option<(Vec<Value>, O)>;
+pub(crate) type Proposal<O> = Option<(Vec<Value>, O)>;
 
 /// The description of an operator, implemented in its file.
-pub(in crate::ir) trait Operator: Clone + Default {
+pub(crate) trait Operator: Clone + Default {
     /// Its name in the text form.
     const NAME: &'static str;
     /// Its operands.

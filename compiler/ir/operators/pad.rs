@@ -3,13 +3,13 @@
 use super::field::fields;
 use super::transpose::Transpose;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis, Taps};
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
-use crate::ir::interpret::{Array, fail, movement};
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::scalar::Scalar;
-use crate::ir::types::{ElementType, Extent};
+use crate::axes::{Axes, Axis, Taps};
+use crate::fault::{Elements, Misfit, Ranks, Subject};
+use crate::interpret::{Array, fail, movement};
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::scalar::Scalar;
+use crate::types::{ElementType, Extent};
 
 /// A border of one value.
 #[derive(Clone, Debug, Default, PartialEq)]

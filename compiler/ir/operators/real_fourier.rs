@@ -3,12 +3,12 @@
 use super::field::fields;
 use super::fourier::transformed;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Ranks, Subject};
-use crate::ir::interpret::fourier;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::Extent;
+use crate::axes::{Axes, Axis};
+use crate::fault::{Ranks, Subject};
+use crate::interpret::fourier;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::Extent;
 
 /// Fourier transforms of real numbers.
 #[derive(Clone, Debug, Default, PartialEq)]

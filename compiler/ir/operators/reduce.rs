@@ -3,12 +3,12 @@
 use super::Reduction;
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::Elements;
-use crate::ir::interpret::reduce;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{ElementType, Extent};
+use crate::axes::{Axes, Axis};
+use crate::fault::Elements;
+use crate::interpret::reduce;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{ElementType, Extent};
 
 /// Elements that a random product takes together: factors of magnitudes up to ten stay within the range of binary32.
 const MOST_FACTORS: u64 = 32;

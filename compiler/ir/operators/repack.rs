@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::Axes;
-use crate::ir::fault::{Elements, Subject};
-use crate::ir::interpret::movement;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::ElementType;
+use crate::axes::Axes;
+use crate::fault::{Elements, Subject};
+use crate::interpret::movement;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::ElementType;
 use ElementType::{I2, I4, I8, U4, U8};
 
 /// Packed integers, unpacked to one a byte, or the reverse.

@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Misfit, Subject};
-use crate::ir::interpret::movement;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{Extent, TensorType, Type};
+use crate::axes::{Axes, Axis};
+use crate::fault::{Misfit, Subject};
+use crate::interpret::movement;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{Extent, TensorType, Type};
 
 /// The elements in the same row-major order under another shape.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,10 +3,10 @@
 //! The rules are the first line of defence against hostile models: every product and sum of extents is checked, and a
 //! rule never allocates in proportion to a shape.
 
-use crate::ir::entities::Value;
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject, ValueKind};
-use crate::ir::surroundings::{FunctionTypes, ModuleTypes};
-use crate::ir::types::{ElementType, Extent, Interval, TensorType, Type};
+use crate::entities::Value;
+use crate::fault::{Elements, Misfit, Ranks, Subject, ValueKind};
+use crate::surroundings::{FunctionTypes, ModuleTypes};
+use crate::types::{ElementType, Extent, Interval, TensorType, Type};
 
 /// The maximum number of dimensions. Formats stop at 8 to 16.
 pub const MAX_RANK: usize = 16;

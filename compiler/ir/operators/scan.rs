@@ -4,12 +4,12 @@ use super::Reduction;
 use super::Word;
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Elements, Misfit};
-use crate::ir::interpret::scan;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::ElementType;
+use crate::axes::{Axes, Axis};
+use crate::fault::{Elements, Misfit};
+use crate::interpret::scan;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::ElementType;
 
 /// Partial results of a reduction along an axis.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,13 +4,13 @@ use super::field::fields;
 use super::gather::picked_shape;
 use super::{Arity, Context, Operator, Proposal, Types};
 use super::{Combination, Word};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Elements, Ranks, Subject};
-use crate::ir::interpret::scatter;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::tensor::Tensor;
-use crate::ir::types::ElementType;
+use crate::axes::{Axes, Axis};
+use crate::fault::{Elements, Ranks, Subject};
+use crate::interpret::scatter;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::tensor::Tensor;
+use crate::types::ElementType;
 
 /// Slices combined into a tensor at places picked by an index tensor.
 #[derive(Clone, Debug, Default, PartialEq)]

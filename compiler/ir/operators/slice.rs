@@ -3,12 +3,12 @@
 use super::field::fields;
 use super::transpose::Transpose;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis, Taps};
-use crate::ir::fault::{Misfit, Ranks, Subject};
-use crate::ir::interpret::movement;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::Extent;
+use crate::axes::{Axes, Axis, Taps};
+use crate::fault::{Misfit, Ranks, Subject};
+use crate::interpret::movement;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::Extent;
 
 /// A strided box.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,11 +3,11 @@
 use super::field::fields;
 use super::load_state::state_of;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::entities::State;
-use crate::ir::fault::Misfit;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::Type;
+use crate::entities::State;
+use crate::fault::Misfit;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::Type;
 
 /// New contents of a state.
 #[derive(Clone, Debug, Default, PartialEq)]

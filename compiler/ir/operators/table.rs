@@ -45,9 +45,9 @@ use super::transpose::Transpose;
 use super::unpack::Unpack;
 use super::while_loop::While;
 use super::window::Window;
-use crate::ir::axes::Axes;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
+use crate::axes::Axes;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
 use std::fmt;
 
 /// One row of the table of operators.
@@ -128,19 +128,19 @@ macro_rules! operators {
             }
 
             /// An operator whose fields are yet to be set.
-            pub(in crate::ir) fn blank(op: Op) -> Self {
+            pub(crate) fn blank(op: Op) -> Self {
                 match op {
                     $(Op::$kind => Self::$kind($kind::default()),)*
                 }
             }
 
-            pub(in crate::ir) fn field_list(&self) -> Vec<(&'static str, &dyn Field)> {
+            pub(crate) fn field_list(&self) -> Vec<(&'static str, &dyn Field)> {
                 match self {
                     $(Self::$kind(operator) => operator.fields(),)*
                 }
             }
 
-            pub(in crate::ir) fn field_list_mut(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
+            pub(crate) fn field_list_mut(&mut self) -> Vec<(&'static str, &mut dyn Field)> {
                 match self {
                     $(Self::$kind(operator) => operator.fields_mut(),)*
                 }
@@ -153,14 +153,14 @@ macro_rules! operators {
             }
 
             /// Its results for some operands.
-            pub(in crate::ir) fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
+            pub(crate) fn evaluate<'m>(&self, cx: &Evaluation<'_, 'm>) -> Step<Vec<Slot<'m>>> {
                 match self {
                     $(Self::$kind(operator) => operator.evaluate(cx),)*
                 }
             }
 
             /// A random instance of an operator.
-            pub(in crate::ir) fn propose(op: Op, generator: &mut Generator<'_>) -> Proposal<Self> {
+            pub(crate) fn propose(op: Op, generator: &mut Generator<'_>) -> Proposal<Self> {
                 match op {
                     $(Op::$kind => $kind::propose(generator).map(|(operands, operator)| (operands, operator.into())),)*
                 }

@@ -3,12 +3,12 @@
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
 use super::{Order, Word};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
-use crate::ir::interpret::search;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{ElementType, Extent, Interval};
+use crate::axes::{Axes, Axis};
+use crate::fault::{Elements, Misfit, Ranks, Subject};
+use crate::interpret::search;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{ElementType, Extent, Interval};
 
 /// The largest or smallest elements of the last dimension, in order.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Misfit, Ranks, Subject};
-use crate::ir::interpret::movement;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
+use crate::axes::{Axes, Axis};
+use crate::fault::{Misfit, Ranks, Subject};
+use crate::interpret::movement;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
 
 /// Permutation of dimensions.
 #[derive(Clone, Debug, Default, PartialEq)]

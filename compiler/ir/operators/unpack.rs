@@ -2,12 +2,12 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::axes::{Axes, Axis};
-use crate::ir::fault::{Elements, Ranks, Subject};
-use crate::ir::interpret::movement;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::types::{ElementType, Extent};
+use crate::axes::{Axes, Axis};
+use crate::fault::{Elements, Ranks, Subject};
+use crate::interpret::movement;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::types::{ElementType, Extent};
 use ElementType::{I2, I4, U4, U8};
 
 /// Packed integers, unpacked to one a byte.

@@ -3,12 +3,12 @@
 use super::call::{callee, check_arguments, compatible, results_of, returns};
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
-use crate::ir::entities::{Func, Value};
-use crate::ir::fault::ResultsExpected;
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::random::Generator;
-use crate::ir::surroundings::FunctionTypes;
-use crate::ir::types::{ElementType, Extent, Type};
+use crate::entities::{Func, Value};
+use crate::fault::ResultsExpected;
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::random::Generator;
+use crate::surroundings::FunctionTypes;
+use crate::types::{ElementType, Extent, Type};
 
 /// A function repeated as long as a condition holds.
 #[derive(Clone, Debug, Default, PartialEq)]

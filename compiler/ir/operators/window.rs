@@ -3,12 +3,12 @@
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
 use super::{Reduction, Summation, WindowGeometry, Word};
-use crate::ir::axes::Axes;
-use crate::ir::fault::{Elements, Misfit, Ranks, Subject};
-use crate::ir::interpret::{Evaluation, Slot, Step};
-use crate::ir::interpret::{contract, nines, reduce};
-use crate::ir::random::Generator;
-use crate::ir::types::ElementType;
+use crate::axes::Axes;
+use crate::fault::{Elements, Misfit, Ranks, Subject};
+use crate::interpret::{Evaluation, Slot, Step};
+use crate::interpret::{contract, nines, reduce};
+use crate::random::Generator;
+use crate::types::ElementType;
 
 /// A reduction over a sliding window, channels last.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,7 +112,7 @@ impl Operator for Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{FunctionBuilder, Module, TensorType, Type};
+    use crate::{FunctionBuilder, Module, TensorType, Type};
 
     #[test]
     fn a_part_has_its_own_border_along_one_axis() {

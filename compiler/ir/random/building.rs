@@ -1,14 +1,14 @@
 //! Drafts of functions, built by the builder of the tensor language.
 
 use super::draft::{Body, Draft, Exchange, Inner, counter};
-use crate::ir::builder::FunctionBuilder;
-use crate::ir::data::Data;
-use crate::ir::entities::{Constant, Func, State, Value};
-use crate::ir::operators::IndexOperation;
-use crate::ir::scalar::{Comparison, Expression, ExpressionBuilder, Scalar, ScalarOp};
-use crate::ir::storage::StateData;
-use crate::ir::surroundings::FunctionTypes;
-use crate::ir::types::{ElementType, Interval, TensorType, Type};
+use crate::builder::FunctionBuilder;
+use crate::data::Data;
+use crate::entities::{Constant, Func, State, Value};
+use crate::operators::IndexOperation;
+use crate::scalar::{Comparison, Expression, ExpressionBuilder, Scalar, ScalarOp};
+use crate::storage::StateData;
+use crate::surroundings::FunctionTypes;
+use crate::types::{ElementType, Interval, TensorType, Type};
 use cranelift_entity::PrimaryMap;
 
 impl Draft for FunctionBuilder<'_> {

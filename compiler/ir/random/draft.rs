@@ -1,16 +1,16 @@
 //! A function in the making, as proposals see it: they compute operands in it, and add functions beside it.
 
-use crate::ir::data::Data;
-use crate::ir::entities::{Constant, Func, State, Value};
-use crate::ir::operators::IndexOperation;
-use crate::ir::scalar::{Expression, Scalar};
-use crate::ir::storage::StateData;
-use crate::ir::surroundings::FunctionTypes;
-use crate::ir::types::{ElementType, Interval, TensorType, Type};
+use crate::data::Data;
+use crate::entities::{Constant, Func, State, Value};
+use crate::operators::IndexOperation;
+use crate::scalar::{Expression, Scalar};
+use crate::storage::StateData;
+use crate::surroundings::FunctionTypes;
+use crate::types::{ElementType, Interval, TensorType, Type};
 use cranelift_entity::PrimaryMap;
 
 /// A function in the making, in a module that it may add to. `None` results say that an operator does not take these operands.
-pub(in crate::ir) trait Draft {
+pub(crate) trait Draft {
     /// The function as far as it is built.
     fn types(&self) -> &dyn FunctionTypes;
 
@@ -58,7 +58,7 @@ pub(in crate::ir) trait Draft {
 }
 
 /// A function that computes a value of the same type from each of its parameters.
-pub(in crate::ir) struct Body {
+pub(crate) struct Body {
     /// The types of its parameters.
     pub types: Vec<Type>,
     /// The expression of each result over its parameter; `None` where the parameter is the result.
@@ -74,7 +74,7 @@ pub(in crate::ir) struct Body {
 }
 
 /// An exchange of a result with the contents of a state.
-pub(in crate::ir) struct Exchange {
+pub(crate) struct Exchange {
     /// The position of the token among the parameters.
     pub position: usize,
     /// The state.
@@ -82,7 +82,7 @@ pub(in crate::ir) struct Exchange {
 }
 
 /// The control flow that a function applies to its values before it returns.
-pub(in crate::ir) enum Inner {
+pub(crate) enum Inner {
     /// One of two functions.
     Choice(bool, Func, Func),
     /// A counted loop: condition and body.

@@ -1,12 +1,12 @@
 //! Random scalar expressions.
 
 use super::supply::Generator;
-use crate::ir::scalar::{Comparison, Expression, ExpressionBuilder, Node, Scalar, ScalarOp};
-use crate::ir::types::{ElementType, TensorType};
+use crate::scalar::{Comparison, Expression, ExpressionBuilder, Node, Scalar, ScalarOp};
+use crate::types::{ElementType, TensorType};
 
 impl Generator<'_> {
     /// An expression over inputs of some types, with one or two results.
-    pub(in crate::ir) fn expression(&mut self, inputs: &[ElementType]) -> Expression {
+    pub(crate) fn expression(&mut self, inputs: &[ElementType]) -> Expression {
         let mut builder = ExpressionBuilder::new(inputs);
         let mut nodes: Vec<Node> = (0..inputs.len()).map(|i| builder.input(i)).collect();
         let wanted = nodes.len() + self.random.between(1, 8) as usize;
@@ -26,7 +26,7 @@ impl Generator<'_> {
     }
 
     /// An expression that gives back the types of its inputs, one result an input.
-    pub(in crate::ir) fn endomorphism(&mut self, inputs: &[ElementType]) -> Expression {
+    pub(crate) fn endomorphism(&mut self, inputs: &[ElementType]) -> Expression {
         let expression = self.expression(inputs);
         let mut builder = ExpressionBuilder::new(inputs);
         let own: Vec<Node> = (0..inputs.len()).map(|i| builder.input(i)).collect();

@@ -2,11 +2,11 @@
 
 use super::draft::{Body, Exchange, Inner, counter};
 use super::supply::Generator;
-use crate::ir::entities::{Func, State, Value};
-use crate::ir::scalar::{Expression, ExpressionBuilder, Scalar, ScalarOp};
-use crate::ir::storage::StateData;
-use crate::ir::tensor::Tensor;
-use crate::ir::types::{ElementType, TensorType, Type};
+use crate::entities::{Func, State, Value};
+use crate::scalar::{Expression, ExpressionBuilder, Scalar, ScalarOp};
+use crate::storage::StateData;
+use crate::tensor::Tensor;
+use crate::types::{ElementType, TensorType, Type};
 
 impl Generator<'_> {
     /// A function that computes a value of the same type from each of its parameters. It hands a token through, and may use a state. If
@@ -49,13 +49,13 @@ impl Generator<'_> {
         Some((operands, types))
     }
 
-    pub(in crate::ir) fn call(&mut self) -> Option<(Vec<Value>, Func)> {
+    pub(crate) fn call(&mut self) -> Option<(Vec<Value>, Func)> {
         let (operands, types) = self.arguments()?;
         let function = self.function(&types, None)?;
         Some((operands, function))
     }
 
-    pub(in crate::ir) fn if_else(&mut self) -> Option<(Vec<Value>, [Func; 2])> {
+    pub(crate) fn if_else(&mut self) -> Option<(Vec<Value>, [Func; 2])> {
         let condition = self.leaf(ElementType::Bool, &[])?;
         let (operands, types) = self.arguments()?;
         let (then, otherwise) = (self.function(&types, None)?, self.function(&types, None)?);
@@ -64,7 +64,7 @@ impl Generator<'_> {
     }
 
     /// A loop of a few turns, counted by its first operand.
-    pub(in crate::ir) fn while_loop(&mut self) -> Option<(Vec<Value>, [Func; 2])> {
+    pub(crate) fn while_loop(&mut self) -> Option<(Vec<Value>, [Func; 2])> {
         let zero = Tensor { element: ElementType::I32, shape: vec![], bytes: 0i32.to_le_bytes().to_vec() };
         let count = self.parameter(zero);
         let (operands, types) = self.arguments()?;
@@ -90,7 +90,7 @@ impl Generator<'_> {
     }
 
     /// A state that exists, or a new one with or without initial contents.
-    pub(in crate::ir) fn state(&mut self) -> State {
+    pub(crate) fn state(&mut self) -> State {
         let states: Vec<State> = self.draft.states().keys().collect();
         if !states.is_empty() && self.random.one_in(2) {
             return *self.random.pick(&states);
@@ -103,7 +103,7 @@ impl Generator<'_> {
         self.draft.add_state(StateData { name, ty, initial })
     }
 
-    pub(in crate::ir) fn store_state(&mut self) -> Option<(Vec<Value>, State)> {
+    pub(crate) fn store_state(&mut self) -> Option<(Vec<Value>, State)> {
         let state = self.state();
         let ty = self.draft.states()[state].ty.clone();
         let value = match self.tensor_where(|have| *have == ty) {

@@ -13,7 +13,7 @@ mod supply;
 mod values;
 
 pub use numbers::Random;
-pub(in crate::ir) use supply::Generator;
+pub(crate) use supply::Generator;
 
 use super::builder::FunctionBuilder;
 use super::entities::{Func, Value};

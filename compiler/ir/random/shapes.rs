@@ -2,13 +2,13 @@
 
 use super::draft::Draft;
 use super::supply::Generator;
-use crate::ir::entities::Value;
-use crate::ir::operators::IndexOperation;
-use crate::ir::types::Extent;
+use crate::entities::Value;
+use crate::operators::IndexOperation;
+use crate::types::Extent;
 
 impl Generator<'_> {
     /// A shape of as many elements, from the prime factors in random places.
-    pub(in crate::ir) fn reshape(&mut self) -> Option<(Value, Vec<Extent>)> {
+    pub(crate) fn reshape(&mut self) -> Option<(Value, Vec<Extent>)> {
         let input = self.tensor_where(|_| true)?;
         if self.tensor_type(input).static_shape().is_none() {
             return self.reshape_in_other_words(input);
@@ -65,7 +65,7 @@ impl Generator<'_> {
     }
 
     /// The extents of a shape with a border, if some are known only at run time; otherwise empty.
-    pub(in crate::ir) fn padded(&mut self, shape: &[Extent], low: &[i64], high: &[i64]) -> Option<Vec<Extent>> {
+    pub(crate) fn padded(&mut self, shape: &[Extent], low: &[i64], high: &[i64]) -> Option<Vec<Extent>> {
         if shape.iter().all(|extent| extent.as_static().is_some()) {
             return Some(vec![]);
         }

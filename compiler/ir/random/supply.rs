@@ -2,49 +2,49 @@
 
 use super::draft::Draft;
 use super::numbers::Random;
-use crate::ir::data::Data;
-use crate::ir::entities::Value;
-use crate::ir::packed;
-use crate::ir::scalar::{Scalar, ScalarOp};
-use crate::ir::tensor::Tensor;
-use crate::ir::types::{ElementType, Extent, Interval, TensorType, Type};
+use crate::data::Data;
+use crate::entities::Value;
+use crate::packed;
+use crate::scalar::{Scalar, ScalarOp};
+use crate::tensor::Tensor;
+use crate::types::{ElementType, Extent, Interval, TensorType, Type};
 
 /// A supply for proposals, whatever its function is built with.
-pub(in crate::ir) type Generator<'m> = Supply<dyn Draft + 'm>;
+pub(crate) type Generator<'m> = Supply<dyn Draft + 'm>;
 
 /// Values and numbers to draw from, and a function in the making.
-pub(in crate::ir) struct Supply<D: ?Sized> {
-    pub(in crate::ir) random: Random,
+pub(crate) struct Supply<D: ?Sized> {
+    pub(crate) random: Random,
     /// Element types to choose from.
     pub(super) elements: Vec<ElementType>,
     /// Scalar operations without parameters to choose from.
     pub(super) scalar_operations: Vec<ScalarOp>,
     /// `true` if some extents may be run-time extents.
-    pub(in crate::ir) dynamic: bool,
+    pub(crate) dynamic: bool,
     /// Values to compute with: tensors and indices.
     pub(super) pool: Vec<Value>,
     /// Inputs so far, one a parameter that is no token.
     pub(super) inputs: Vec<Tensor>,
-    pub(in crate::ir) token: Option<Value>,
+    pub(crate) token: Option<Value>,
     /// `true` while numbers must be finite.
-    pub(in crate::ir) finite: bool,
+    pub(crate) finite: bool,
     /// The function in the making.
-    pub(in crate::ir) draft: D,
+    pub(crate) draft: D,
 }
 
 impl<D: Draft + ?Sized> Supply<D> {
-    pub(in crate::ir) fn element(&mut self) -> ElementType {
+    pub(crate) fn element(&mut self) -> ElementType {
         *self.random.pick(&self.elements)
     }
 
     /// A shape of a few hundred elements at most; sometimes without any.
-    pub(in crate::ir) fn shape(&mut self) -> Vec<u64> {
+    pub(crate) fn shape(&mut self) -> Vec<u64> {
         let rank = self.random.between(0, 4);
         (0..rank).map(|_| if self.random.one_in(60) { 0 } else { self.random.between(1, 5) as u64 }).collect()
     }
 
     /// A number that is usually small.
-    pub(in crate::ir) fn scalar(&mut self, element: ElementType) -> Scalar {
+    pub(crate) fn scalar(&mut self, element: ElementType) -> Scalar {
         let small = self.random.between(-12, 12);
         match element {
             ElementType::Bool => Scalar::bool(self.random.one_in(2)),
@@ -65,7 +65,7 @@ impl<D: Draft + ?Sized> Supply<D> {
         }
     }
 
-    pub(in crate::ir) fn tensor(&mut self, element: ElementType, shape: &[u64]) -> Tensor {
+    pub(crate) fn tensor(&mut self, element: ElementType, shape: &[u64]) -> Tensor {
         let count = shape.iter().product::<u64>() as usize;
         let numbers: Vec<Scalar> = (0..count).map(|_| self.scalar(element)).collect();
         let bytes: Vec<u8> = numbers.iter().flat_map(|s| s.to_bytes()).collect();
@@ -74,7 +74,7 @@ impl<D: Draft + ?Sized> Supply<D> {
     }
 
     /// A new parameter with contents.
-    pub(in crate::ir) fn parameter(&mut self, tensor: Tensor) -> Value {
+    pub(crate) fn parameter(&mut self, tensor: Tensor) -> Value {
         let value = self.draft.param(Type::Tensor(TensorType::of(tensor.element, &tensor.shape)));
         self.inputs.push(tensor);
         value
@@ -87,7 +87,7 @@ impl<D: Draft + ?Sized> Supply<D> {
     }
 
     /// A new constant or, sometimes, a parameter; not in the pool.
-    pub(in crate::ir) fn leaf(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+    pub(crate) fn leaf(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
         let tensor = self.tensor(element, shape);
         if self.random.one_in(3) {
             return Some(self.parameter(tensor));
@@ -96,7 +96,7 @@ impl<D: Draft + ?Sized> Supply<D> {
     }
 
     /// A constant of finite numbers.
-    pub(in crate::ir) fn literal(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+    pub(crate) fn literal(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
         self.finite = true;
         let tensor = self.tensor(element, shape);
         self.finite = false;
@@ -104,7 +104,7 @@ impl<D: Draft + ?Sized> Supply<D> {
     }
 
     /// A tensor of the pool that passes a test; often a recent one, so that chains grow.
-    pub(in crate::ir) fn tensor_where(&mut self, accept: impl Fn(&TensorType) -> bool) -> Option<Value> {
+    pub(crate) fn tensor_where(&mut self, accept: impl Fn(&TensorType) -> bool) -> Option<Value> {
         let fits = |&&v: &&Value| self.draft.types().values()[v].ty.as_tensor().is_some_and(&accept);
         let values: Vec<Value> = self.pool.iter().filter(fits).copied().collect();
         let recent = if self.random.one_in(2) { values.len().saturating_sub(2) } else { 0 };
@@ -112,12 +112,12 @@ impl<D: Draft + ?Sized> Supply<D> {
     }
 
     /// The type of a tensor.
-    pub(in crate::ir) fn tensor_type(&self, value: Value) -> &TensorType {
+    pub(crate) fn tensor_type(&self, value: Value) -> &TensorType {
         self.draft.tensor_type(value)
     }
 
     /// The interval of an extent.
-    pub(in crate::ir) fn interval(&self, extent: Extent) -> Interval {
+    pub(crate) fn interval(&self, extent: Extent) -> Interval {
         self.draft.types().interval(extent)
     }
 }

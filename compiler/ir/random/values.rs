@@ -1,25 +1,25 @@
 //! Values and numbers that the proposals of several operators need.
 
 use super::supply::Generator;
-use crate::ir::data::Data;
-use crate::ir::entities::Value;
-use crate::ir::operators::{Reduction, WindowGeometry, Word};
-use crate::ir::scalar::{ExpressionBuilder, Scalar, ScalarOp};
-use crate::ir::tensor::Tensor;
-use crate::ir::types::{ElementType, Extent, Interval, TensorType, Type};
+use crate::data::Data;
+use crate::entities::Value;
+use crate::operators::{Reduction, WindowGeometry, Word};
+use crate::scalar::{ExpressionBuilder, Scalar, ScalarOp};
+use crate::tensor::Tensor;
+use crate::types::{ElementType, Extent, Interval, TensorType, Type};
 
 impl Generator<'_> {
-    pub(in crate::ir) fn shape_of(&self, value: Value) -> Vec<u64> {
+    pub(crate) fn shape_of(&self, value: Value) -> Vec<u64> {
         self.tensor_type(value).static_shape().unwrap_or_default()
     }
 
     /// A shape that broadcasts to another.
-    pub(in crate::ir) fn narrowed(&mut self, shape: &[Extent]) -> Vec<u64> {
+    pub(crate) fn narrowed(&mut self, shape: &[Extent]) -> Vec<u64> {
         let skip = if self.random.one_in(2) { self.random.below(shape.len() + 1) } else { 0 };
         shape[skip..].iter().map(|e| e.as_static().filter(|_| !self.random.one_in(3)).unwrap_or(1)).collect()
     }
 
-    pub(in crate::ir) fn accumulator(&mut self, element: ElementType) -> Option<ElementType> {
+    pub(crate) fn accumulator(&mut self, element: ElementType) -> Option<ElementType> {
         match element {
             ElementType::F64 => Some(ElementType::F64),
             e if e.is_float() => Some(ElementType::F32),
@@ -29,17 +29,17 @@ impl Generator<'_> {
         }
     }
 
-    pub(in crate::ir) fn zero_point(&mut self, element: ElementType) -> i64 {
+    pub(crate) fn zero_point(&mut self, element: ElementType) -> i64 {
         let low = if element.is_signed_integer() { -5 } else { 0 };
         if element.is_integer() { self.random.between(low, 5) } else { 0 }
     }
 
-    pub(in crate::ir) fn ints(&mut self, count: usize, low: i64, high: i64) -> Vec<i64> {
+    pub(crate) fn ints(&mut self, count: usize, low: i64, high: i64) -> Vec<i64> {
         (0..count).map(|_| self.random.between(low, high)).collect()
     }
 
     /// A tensor of rank 3 or 4 with no extent of 0, whose last one is known.
-    pub(in crate::ir) fn image(&mut self) -> Option<Value> {
+    pub(crate) fn image(&mut self) -> Option<Value> {
         let channels = |ty: &TensorType| ty.shape.last().and_then(|extent| extent.as_static());
         let fits = |ty: &TensorType| {
             (3..=4).contains(&ty.rank()) && channels(ty).is_some() && ty.shape.iter().all(|extent| *extent != Extent::Static(0))
@@ -56,7 +56,7 @@ impl Generator<'_> {
     }
 
     /// The right operand of a contraction: mostly constant.
-    pub(in crate::ir) fn weights(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+    pub(crate) fn weights(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
         if self.random.one_in(3) {
             return self.leaf(element, shape);
         }
@@ -77,7 +77,7 @@ impl Generator<'_> {
     }
 
     /// Weights as some formats store them: narrow, and with their dimensions in another order.
-    pub(in crate::ir) fn widened(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
+    pub(crate) fn widened(&mut self, element: ElementType, shape: &[u64]) -> Option<Value> {
         let stored: Vec<u64> = shape.iter().rev().copied().collect();
         let tensor = self.tensor(ElementType::I8, &stored);
         let narrow = self.constant(TensorType::of(ElementType::I8, &stored), tensor.bytes.into())?;
@@ -89,7 +89,7 @@ impl Generator<'_> {
     }
 
     /// An image with a spatial border, often of its zero point.
-    pub(in crate::ir) fn bordered(&mut self, image: Value, zero_point: i64) -> Option<Value> {
+    pub(crate) fn bordered(&mut self, image: Value, zero_point: i64) -> Option<Value> {
         let (element, rank) = (self.tensor_type(image).element, self.tensor_type(image).rank());
         let mut amounts = [self.ints(rank, 0, 2), self.ints(rank, 0, 2)];
         for list in &mut amounts {
@@ -102,7 +102,7 @@ impl Generator<'_> {
     }
 
     /// A tensor of bytes with the other signedness, each with the same distance from the least byte.
-    pub(in crate::ir) fn shifted(&mut self, value: Value) -> Option<Value> {
+    pub(crate) fn shifted(&mut self, value: Value) -> Option<Value> {
         let (from, to, number) = match self.tensor_type(value).element {
             ElementType::I8 => (ElementType::I8, ElementType::U8, 128),
             ElementType::U8 => (ElementType::U8, ElementType::I8, -128),
@@ -118,7 +118,7 @@ impl Generator<'_> {
 
     /// The geometry of windows over an image. Their number is given if it does not follow from the image's extents, and sometimes
     /// even if it does: any number is valid.
-    pub(in crate::ir) fn geometry(&mut self, image: Value) -> Option<WindowGeometry> {
+    pub(crate) fn geometry(&mut self, image: Value) -> Option<WindowGeometry> {
         let shape = self.tensor_type(image).shape.clone();
         let spatial = shape.len() - 2;
         let [strides, dilation, padding_low, padding_high] =
@@ -139,13 +139,13 @@ impl Generator<'_> {
         Some(WindowGeometry { strides, dilation, padding_low, padding_high, positions, shift })
     }
 
-    pub(in crate::ir) fn reduction(&mut self, element: ElementType) -> Reduction {
+    pub(crate) fn reduction(&mut self, element: ElementType) -> Reduction {
         let all = if element == ElementType::C64 { &[Reduction::Sum, Reduction::Product][..] } else { Reduction::ALL };
         *self.random.pick(all)
     }
 
     /// The operand of a Fourier transform: rows of floats whose length is a power of two. Each number has `parts` floats.
-    pub(in crate::ir) fn transformed(&mut self, parts: u64) -> Option<Value> {
+    pub(crate) fn transformed(&mut self, parts: u64) -> Option<Value> {
         let mut shape = if self.random.one_in(2) { vec![self.random.between(1, 3) as u64] } else { vec![] };
         shape.push(1 << self.random.below(7));
         if parts == 2 {
@@ -158,14 +158,14 @@ impl Generator<'_> {
         input
     }
 
-    pub(in crate::ir) fn index(&mut self) -> Option<Value> {
+    pub(crate) fn index(&mut self) -> Option<Value> {
         let is_index = |v: &&Value| matches!(self.draft.types().values()[**v].ty, Type::Index(_));
         let values: Vec<Value> = self.pool.iter().filter(is_index).copied().collect();
         if values.is_empty() { self.dynamic_index(5) } else { Some(*self.random.pick(&values)) }
     }
 
     /// An index from 0 to `bound` that is known only when the program runs.
-    pub(in crate::ir) fn dynamic_index(&mut self, bound: i64) -> Option<Value> {
+    pub(crate) fn dynamic_index(&mut self, bound: i64) -> Option<Value> {
         let n = self.random.between(0, bound);
         let tensor = Tensor { element: ElementType::I32, shape: vec![], bytes: (n as i32).to_le_bytes().to_vec() };
         let value = self.parameter(tensor);

@@ -2,8 +2,8 @@
 
 use super::number::Scalar;
 use super::operations::ScalarOp;
-use crate::ir::entities::Constant;
-use crate::ir::types::ElementType;
+use crate::entities::Constant;
+use crate::types::ElementType;
 use cranelift_entity::{PrimaryMap, entity_impl};
 use rustc_hash::FxHashMap;
 

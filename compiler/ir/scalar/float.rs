@@ -2,7 +2,7 @@
 //! that IEEE 754 defines exactly (arithmetic, square root, rounding) are the host's.
 
 use super::rules::NanRule;
-use crate::ir::types::ElementType;
+use crate::types::ElementType;
 
 /// The function of an operation on floats of a type.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 //! `u64` the same 64 bits. Truth values are 0 and 1.
 
 use super::rules::{Comparison, RequantizeRule};
-use crate::ir::types::ElementType;
+use crate::types::ElementType;
 
 /// The function of an operation on integers of a type. The result is not wrapped to the type yet.
 #[derive(Clone, Copy)]
@@ -171,7 +171,7 @@ pub fn requantize(rule: RequantizeRule, accumulator: i32, multiplier: i32, shift
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::scalar::ScalarOp;
+    use crate::scalar::ScalarOp;
 
     /// gemmlowp's own wording: the nudge follows the sign and the division truncates.
     fn gemmlowp_high_mul(a: i32, b: i32) -> i32 {
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(row_of(ScalarOp::Div, ElementType::I8, &[-128, -1]), Some(-128));
         assert_eq!(row_of(ScalarOp::Add, ElementType::U8, &[255, 1]), Some(0));
         assert_eq!(row_of(ScalarOp::ShiftRight, ElementType::I8, &[-2, 9]), Some(-1));
-        assert_eq!(row_of(ScalarOp::Max(crate::ir::NanRule::First), ElementType::U64, &[-1, 1]), Some(-1));
+        assert_eq!(row_of(ScalarOp::Max(crate::NanRule::First), ElementType::U64, &[-1, 1]), Some(-1));
         assert_eq!(row_of(ScalarOp::CountLeadingZeros, ElementType::I16, &[1]), Some(15));
         assert_eq!(row_of(ScalarOp::CountLeadingZeros, ElementType::I8, &[0]), Some(8));
         assert_eq!(row_of(ScalarOp::CountLeadingZeros, ElementType::I8, &[-1]), Some(0));

@@ -2,7 +2,7 @@
 //! size, whose ends are exact, and reals, whose caller allows for rounding.
 
 use super::rules::Comparison;
-use crate::ir::types::{ElementType, Interval};
+use crate::types::{ElementType, Interval};
 
 /// An interval of integers of any type.
 pub type Range = Interval<i128>;
@@ -277,8 +277,8 @@ fn compared<N: End>(comparison: Comparison, a: Interval<N>, b: Interval<N>) -> I
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::scalar::integer::{Integers, wrap};
-    use crate::ir::{Interval, ScalarOp};
+    use crate::scalar::integer::{Integers, wrap};
+    use crate::{Interval, ScalarOp};
     use ElementType::{Bool, F32, I8, I32, U8};
 
     const SAMPLES: [(i64, i64); 6] = [(-7, 12), (2, 5), (0, 0), (-3, -1), (0, 9), (-128, 127)];

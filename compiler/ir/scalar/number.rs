@@ -1,6 +1,6 @@
 //! Typed numbers.
 
-use crate::ir::types::ElementType;
+use crate::types::ElementType;
 
 /// A typed number, held by its bits so that NaN payloads and −0 survive and equality is exact.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

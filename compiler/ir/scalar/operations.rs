@@ -6,8 +6,8 @@ use super::interval::IntervalRule as Interval;
 use super::number::Scalar;
 use super::row::{Class, Exactness, Neutral, Row, Takes};
 use super::rules::{Comparison, NanRule, RequantizeRule};
-use crate::ir::entities::Constant;
-use crate::ir::types::ElementType;
+use crate::entities::Constant;
+use crate::types::ElementType;
 
 /// A scalar operation. Integers wrap unless the operation says otherwise; shifts of a signed value are arithmetic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -4,7 +4,7 @@ use super::float::Reals;
 use super::integer::Integers;
 use super::interval::IntervalRule;
 use super::number::Scalar;
-use crate::ir::types::ElementType;
+use crate::types::ElementType;
 
 /// One scalar operation.
 #[derive(Clone, Copy)]

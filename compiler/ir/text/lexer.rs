@@ -1,6 +1,6 @@
 //! Text to tokens.
 
-use crate::cursor::{Cursor, ParseError, Position};
+use modelc_cursor::{Cursor, ParseError, Position};
 
 /// The kind of a token.
 #[derive(Clone, PartialEq, Debug)]

@@ -29,6 +29,6 @@ mod parse;
 mod parse_body;
 mod print;
 
-pub use crate::cursor::ParseError;
+pub use modelc_cursor::ParseError;
 pub use parse::{parse_module, parse_tensor};
 pub use print::{Constants, print_function, print_module, print_tensor};

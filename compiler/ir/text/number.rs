@@ -1,8 +1,8 @@
 //! Numbers of each element type as text, exactly.
 
-use crate::ir::packed;
-use crate::ir::scalar::Scalar;
-use crate::ir::types::ElementType;
+use crate::packed;
+use crate::scalar::Scalar;
+use crate::types::ElementType;
 
 /// Prints a number without its type. Floats take the fewest digits that read back as the same number. Numbers without such digits (NaN, infinities,
 /// complex numbers) are printed as their bits.

@@ -2,16 +2,16 @@
 
 use super::lexer::{Token, tokens};
 use super::{ParseError, number};
-use crate::cursor::Position;
-use crate::ir::allocation::{ImportedMethodPlan, ImportedPlan, Placement};
-use crate::ir::entities::{Constant, Func, Value};
-use crate::ir::module::{Function, Method, Module, Port, Quantization};
-use crate::ir::scalar::Scalar;
-use crate::ir::source::SourceData;
-use crate::ir::storage::StateData;
-use crate::ir::tensor::Tensor;
-use crate::ir::types::{ElementType, Layout, TensorType};
+use crate::allocation::{ImportedMethodPlan, ImportedPlan, Placement};
+use crate::entities::{Constant, Func, Value};
+use crate::module::{Function, Method, Module, Port, Quantization};
+use crate::scalar::Scalar;
+use crate::source::SourceData;
+use crate::storage::StateData;
+use crate::tensor::Tensor;
+use crate::types::{ElementType, Layout, TensorType};
 use cranelift_entity::EntityRef;
+use modelc_cursor::Position;
 use std::collections::HashMap;
 
 pub(super) type Parsed<T> = Result<T, ParseError>;

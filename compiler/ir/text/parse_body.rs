@@ -2,12 +2,12 @@
 
 use super::lexer::Token;
 use super::parse::{Parsed, Parser};
-use crate::ir::attribute::{Attribute, AttributeKind};
-use crate::ir::entities::{Constant, Func, Source, State, Value};
-use crate::ir::module::Function;
-use crate::ir::operators::{Context, Op, Operation};
-use crate::ir::scalar::{Expression, Node, NodeData, ScalarOp};
-use crate::ir::types::{ElementType, Extent, Interval, TensorType, Type};
+use crate::attribute::{Attribute, AttributeKind};
+use crate::entities::{Constant, Func, Source, State, Value};
+use crate::module::Function;
+use crate::operators::{Context, Op, Operation};
+use crate::scalar::{Expression, Node, NodeData, ScalarOp};
+use crate::types::{ElementType, Extent, Interval, TensorType, Type};
 use cranelift_entity::EntityRef;
 
 /// A value as it is defined: its type, unless left out, and its name.

@@ -1,14 +1,14 @@
 //! Modules to text.
 
 use super::number;
-use crate::ir::allocation::ImportedPlan;
-use crate::ir::attribute::Attribute;
-use crate::ir::entities::{Func, Value};
-use crate::ir::module::{Function, InstData, Method, Module, Quantization};
-use crate::ir::scalar::{Expression, Scalar, ScalarOp};
-use crate::ir::source::SourceData;
-use crate::ir::tensor::Tensor;
-use crate::ir::types::{ElementType, Extent, Interval, Type};
+use crate::allocation::ImportedPlan;
+use crate::attribute::Attribute;
+use crate::entities::{Func, Value};
+use crate::module::{Function, InstData, Method, Module, Quantization};
+use crate::scalar::{Expression, Scalar, ScalarOp};
+use crate::source::SourceData;
+use crate::tensor::Tensor;
+use crate::types::{ElementType, Extent, Interval, Type};
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 use std::fmt::Write;

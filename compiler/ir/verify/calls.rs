@@ -2,8 +2,8 @@
 
 use super::check::Check;
 use super::mistake::{Mistake, VerifyError};
-use crate::ir::entities::Func;
-use crate::ir::module::Module;
+use crate::entities::Func;
+use crate::module::Module;
 use cranelift_entity::SecondaryMap;
 
 #[derive(Clone, Copy, PartialEq, Default)]

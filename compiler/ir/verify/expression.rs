@@ -2,10 +2,10 @@
 
 use super::check::{Check, require};
 use super::mistake::{Mistake, Site};
-use crate::ir::entities::Constant;
-use crate::ir::module::Module;
-use crate::ir::scalar::{Expression, Node, NodeData, ScalarOp};
-use crate::ir::types::ElementType;
+use crate::entities::Constant;
+use crate::module::Module;
+use crate::scalar::{Expression, Node, NodeData, ScalarOp};
+use crate::types::ElementType;
 
 pub(super) fn check(module: &Module, expression: &Expression) -> Check {
     for (node, data) in expression.nodes.iter() {

@@ -3,11 +3,11 @@
 use super::check::{Check, require};
 use super::expression;
 use super::mistake::{Entity, Mistake, Site, VerifyError};
-use crate::ir::entities::{Inst, Value};
-use crate::ir::module::{Function, InstData, Module};
-use crate::ir::operators::{Context, MAX_RANK, Operation, Reference};
-use crate::ir::types::{Extent, TensorType, Type};
-use crate::ir::value::Definition;
+use crate::entities::{Inst, Value};
+use crate::module::{Function, InstData, Module};
+use crate::operators::{Context, MAX_RANK, Operation, Reference};
+use crate::types::{Extent, TensorType, Type};
+use crate::value::Definition;
 use cranelift_entity::EntitySet;
 
 /// Everything that indexing relies on: entities exist, definitions point back, expressions

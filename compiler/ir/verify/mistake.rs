@@ -1,11 +1,11 @@
 //! Broken rules of the tensor language, with expected and actual values.
 
-use crate::ir::entities::{Constant, Func, Inst, Source, State, Value};
-use crate::ir::fault::shown;
-use crate::ir::operators::{Arity, MAX_RANK, Op};
-use crate::ir::scalar::Node;
-use crate::ir::type_error::TypeError;
-use crate::ir::types::{ElementType, Extent, TensorType, Type};
+use crate::entities::{Constant, Func, Inst, Source, State, Value};
+use crate::fault::shown;
+use crate::operators::{Arity, MAX_RANK, Op};
+use crate::scalar::Node;
+use crate::type_error::TypeError;
+use crate::types::{ElementType, Extent, TensorType, Type};
 use std::fmt;
 
 /// A broken rule, and where.

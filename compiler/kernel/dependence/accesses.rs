@@ -5,7 +5,7 @@ use super::super::intervals::Assumed;
 use super::super::visit::Run;
 use super::places::Places;
 use super::polynomial::{Monomial, Polynomial, product};
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,6 +33,7 @@ pub struct Counted {
 
 /// The loops of a kernel by their counters, and the analysis of its indices.
 pub struct Loops<'k> {
+    /// The kernel.
     pub kernel: &'k Kernel,
     indices: Indices,
     counted: FxHashMap<Value, Counted>,

@@ -2,9 +2,9 @@
 //! run of elements for reads and one for writes. A run may contain elements that are not accessed. Buffer sizes do not limit the runs: one kernel
 //! serves calls with several extents, and its buffers have the smallest size.
 
-use crate::kernel::indices::Indices;
-use crate::kernel::intervals::{Assumed, Interval};
-use crate::kernel::*;
+use crate::indices::Indices;
+use crate::intervals::{Assumed, Interval};
+use crate::*;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -131,9 +131,9 @@ fn compare(op: CompareOp, a: Interval, b: Interval) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::dependence::apart;
-    use crate::kernel::passes::range::of_rounds;
-    use crate::kernel::text::parse_kernel;
+    use crate::dependence::apart;
+    use crate::passes::range::of_rounds;
+    use crate::text::parse_kernel;
 
     /// Returns the elements that a range of rounds accesses: reads of the first buffer and writes of the second.
     fn touched(text: &str, rounds: [i64; 2]) -> [Range<u64>; 2] {

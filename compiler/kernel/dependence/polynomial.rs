@@ -1,6 +1,6 @@
 //! Sums of products of run-time numbers.
 
-use crate::kernel::Value;
+use crate::Value;
 
 /// Factors of a product, sorted; empty for 1.
 pub type Monomial = Vec<Value>;

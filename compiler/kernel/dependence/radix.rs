@@ -5,7 +5,7 @@
 
 use super::accesses::{Access, Counted, Loops};
 use super::polynomial::{Monomial, Polynomial, quotient};
-use crate::kernel::{BinaryOp, Value};
+use crate::{BinaryOp, Value};
 
 /// A stride: a product of extents times a constant.
 #[derive(Clone, PartialEq, Eq)]

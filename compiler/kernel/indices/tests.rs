@@ -1,6 +1,6 @@
 use super::*;
-use crate::kernel::KernelBuilder;
-use crate::kernel::interpret::interpret;
+use crate::KernelBuilder;
+use crate::interpret::interpret;
 
 const ALL: usize = usize::MAX;
 
@@ -203,7 +203,7 @@ fn what_loops_carry_lies_between_its_start_and_its_yields() {
         yield %6, %10
       }
     }";
-    let kernel = crate::kernel::text::parse_kernel(text).unwrap();
+    let kernel = crate::text::parse_kernel(text).unwrap();
     let indices = Indices::of(&kernel, ALL);
     let outer = kernel.body.statements.iter().find(|s| matches!(s.inst, Inst::For { .. })).unwrap();
     let Inst::For { body, .. } = &outer.inst else { panic!("a loop") };

@@ -4,7 +4,7 @@ use super::group::Groups;
 use super::memory::Memory;
 use super::order::shuffled;
 use super::{InterpretError, Machine, Stop};
-use crate::kernel::*;
+use crate::*;
 
 /// Runs a kernel for all positions of its grid, in an order drawn from a seed. If the kernel may fail, the last buffer is the status.
 ///
@@ -37,8 +37,8 @@ pub fn interpret_grid(kernel: &Kernel, buffers: &mut [Vec<u8>], seed: u64) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::text::parse_kernel;
-    use crate::kernel::verify::verify;
+    use crate::text::parse_kernel;
+    use crate::verify::verify;
 
     /// Runs a kernel on buffers of zeros, and returns the buffers.
     fn run(text: &str, seed: u64) -> Result<Vec<Vec<u8>>, InterpretError> {

@@ -2,7 +2,7 @@
 
 use super::order::shuffled;
 use super::{InterpretError, Lanes, Machine, Stop};
-use crate::kernel::*;
+use crate::*;
 
 /// All workgroups of a grid.
 pub struct Groups<'k, 'b> {

@@ -1,7 +1,7 @@
 //! Operations on the bits of one lane.
 
-use crate::kernel::types::signed;
-use crate::kernel::*;
+use crate::types::signed;
+use crate::*;
 
 /// Truncates a number to the bits of a lane.
 pub fn cut(lane: Lane, number: i128) -> u64 {

@@ -3,8 +3,8 @@
 use super::error::InterpretError;
 use super::memory::Memory;
 use super::{lane, wide};
-use crate::kernel::types::signed;
-use crate::kernel::*;
+use crate::types::signed;
+use crate::*;
 use cranelift_entity::EntityRef;
 
 /// The bits of each lane of a value, zero above the lane's width; 0 or 1 for masks.

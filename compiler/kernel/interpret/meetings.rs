@@ -1,6 +1,6 @@
 //! Detection of races between positions: the accesses to each element of the buffers that positions share.
 
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use super::InterpretError;
 use super::meetings::{Access, Meetings};
 use super::visits::{OfBuffer, Visits};
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 
 /// Byte that fills local arrays at first: a NaN as a float, −1 as an integer.

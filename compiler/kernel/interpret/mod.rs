@@ -6,14 +6,14 @@
 mod error;
 mod grid;
 mod group;
-pub(crate) mod lane;
+pub mod lane;
 mod machine;
 mod meetings;
 mod memory;
 mod order;
 mod rounds;
 mod visits;
-pub(crate) mod wide;
+pub mod wide;
 
 pub use error::InterpretError;
 pub use grid::interpret_grid;

@@ -2,7 +2,7 @@
 
 use super::order::shuffled;
 use super::{Machine, Stop};
-use crate::kernel::*;
+use crate::*;
 
 /// Limit of the number of ranges.
 const MOST_RANGES: u64 = 8;
@@ -66,9 +66,9 @@ impl<'k> Machine<'k, '_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::kernel::interpret::{InterpretError, interpret_shuffled};
-    use crate::kernel::text::parse_kernel;
-    use crate::kernel::verify::verify;
+    use crate::interpret::{InterpretError, interpret_shuffled};
+    use crate::text::parse_kernel;
+    use crate::verify::verify;
 
     /// Runs a kernel on eight zeros in the order of a seed, and returns the elements.
     fn run(body: &str, seed: u64) -> Result<Vec<u8>, InterpretError> {

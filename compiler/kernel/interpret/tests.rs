@@ -1,5 +1,5 @@
 use super::*;
-use crate::kernel::KernelBuilder;
+use crate::KernelBuilder;
 
 fn bytes_of_i32(numbers: &[i32]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()

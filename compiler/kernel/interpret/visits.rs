@@ -2,7 +2,7 @@
 //! the first nodes in which their paths differ are rounds of the same run of a loop.
 
 use super::meetings::Access;
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! Operations with wider intermediate results, and operations across lanes.
 
 use super::lane;
-use crate::kernel::types::signed;
-use crate::kernel::*;
+use crate::types::signed;
+use crate::*;
 
 fn product(a: u64, b: u64) -> i64 {
     signed(Lane::I32, a) * signed(Lane::I32, b)

@@ -1,7 +1,7 @@
 //! The fast instructions of a machine, and polynomials that use them.
 
 use super::{add_constant, constant};
-use crate::kernel::{KernelBuilder, Value};
+use crate::{KernelBuilder, Value};
 
 /// Instructions that a machine has. Functions use the shortest form that these allow. The error bounds hold for every form, but the last bits of
 /// results differ.
@@ -9,7 +9,7 @@ use crate::kernel::{KernelBuilder, Value};
 pub struct Arithmetic {
     /// `true` for fused products and sums: one instruction with one rounding ([`KernelBuilder::fma`]).
     pub fused: bool,
-    /// `true` for products with a power of two for each lane ([`crate::kernel::BinaryOp::FloatScale`]).
+    /// `true` for products with a power of two for each lane ([`crate::BinaryOp::FloatScale`]).
     pub scales: bool,
 }
 

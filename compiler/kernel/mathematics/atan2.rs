@@ -1,7 +1,7 @@
 //! The angle of a point.
 
 use super::{add_constant, constant, integer_lane, polynomial, with_sign};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
 /// Coefficients of p in atan t = t + t³ p(t²) for |t| ≤ √2 − 1, with a relative error of 2⁻²⁸ before rounding.

@@ -2,7 +2,7 @@
 
 use super::quadrant::{sine_by_fused, sine_of_magnitude};
 use super::{Arithmetic, is_wide, wide};
-use crate::kernel::{KernelBuilder, Value};
+use crate::{KernelBuilder, Value};
 
 /// Computes cos x within 2 ulp. Infinities give NaN.
 pub fn cos(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {

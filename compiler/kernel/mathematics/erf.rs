@@ -1,7 +1,7 @@
 //! The error function.
 
 use super::{Arithmetic, constant, exp, is_wide, wide, with_sign};
-use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
 
 /// Upper limit of the polynomial. Above it, 1 − erfc x cancels little.
 const SMALL: f64 = 0.92;

@@ -3,7 +3,7 @@
 use super::exp::{exp_of_negative, exp_of_negative_within};
 use super::reciprocal::negative_reciprocal;
 use super::{Arithmetic, add_constant, constant, is_wide, wide};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
 /// Argument from which the result is 0 in binary32.
 const ZERO_FROM: f64 = 10.1;

@@ -1,7 +1,7 @@
 //! The exponential function.
 
 use super::{Arithmetic, add_constant, between, constant, is_wide, wide};
-use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::{BinaryOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
 /// 1.5 · 2²³. A small number plus this is rounded to an integer in the low bits of the sum.

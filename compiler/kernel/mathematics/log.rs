@@ -2,7 +2,7 @@
 
 use super::special::log_of_special;
 use super::{Arithmetic, add_constant, constant, is_wide, mul_constant, wide};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
 use std::f64::consts;
 
 /// The smallest normal number of binary32.

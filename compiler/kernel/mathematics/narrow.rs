@@ -1,6 +1,6 @@
 //! Conversions of bfloat16, whose bits are in the low half of i32 lanes, and of binary32.
 
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value};
 
 fn and(b: &mut KernelBuilder, x: Value, mask: i64) -> Value {
     let ty = b.ty(x);
@@ -54,7 +54,7 @@ pub fn bf16_of_f32(b: &mut KernelBuilder, x: Value) -> Value {
 pub fn f32_to_odd(b: &mut KernelBuilder, x: Value) -> Value {
     let nearest = b.convert(ConvertOp::Demote, x, Lane::F32);
     let back = b.convert(ConvertOp::Promote, nearest, Lane::F64);
-    let size = |b: &mut KernelBuilder, x| b.unary(crate::kernel::UnaryOp::Abs, x);
+    let size = |b: &mut KernelBuilder, x| b.unary(crate::UnaryOp::Abs, x);
     let (exact, found) = (size(b, x), size(b, back));
     let beyond = b.compare(CompareOp::Greater, found, exact);
     let differs = b.compare(CompareOp::NotEqual, found, exact);

@@ -2,7 +2,7 @@
 
 use super::reciprocal::negative_reciprocal;
 use super::{Arithmetic, add_constant, between, constant, erf, is_wide, mul_constant};
-use crate::kernel::{BinaryOp, KernelBuilder, UnaryOp, Value};
+use crate::{BinaryOp, KernelBuilder, UnaryOp, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Argument from which the result is 1 in binary32.

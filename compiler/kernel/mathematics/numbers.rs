@@ -1,6 +1,6 @@
 //! Constants, polynomials, bounds and signs, of which all functions are made.
 
-use crate::kernel::{BinaryOp, ConvertOp, Inst, KernelBuilder, Lane, Value};
+use crate::{BinaryOp, ConvertOp, Inst, KernelBuilder, Lane, Value};
 
 /// 1.5 · 2⁵². A binary64 plus this is rounded to an integer in the low bits of the sum.
 pub(super) const ROUNDER: f64 = 6_755_399_441_055_744.0;

@@ -2,7 +2,7 @@
 
 use super::special::with_sign_of_power;
 use super::{add_constant, between, constant, is_wide, polynomial, wide};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
 /// 1.5 · 2⁵². A number plus this is rounded to an integer in the low bits of the sum.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;

@@ -3,7 +3,7 @@
 use super::exp;
 use super::turns::{Reduced, short_remainder, where_beyond};
 use super::{Arithmetic, ROUNDER, add_constant, constant, mul_constant, with_sign};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
 /// The first 27 bits of π/2. Its products with integers below 2²⁶ are exact.

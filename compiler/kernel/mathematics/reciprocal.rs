@@ -1,7 +1,7 @@
 //! Reciprocals by products and sums. On many machines a 512-bit division takes as long as thirty of these, and blocks other divisions meanwhile.
 
 use super::{constant, integer_lane};
-use crate::kernel::{ConvertOp, KernelBuilder, Value};
+use crate::{ConvertOp, KernelBuilder, Value};
 
 /// Bits of −2¹²⁷. Minus the bits of d, they approximate the bits of −1/d, since a mantissa approximates a logarithm.
 const NEGATED: i64 = 0xff00_0000_u32 as i32 as i64;

@@ -1,7 +1,7 @@
 //! The remainder of a division.
 
 use super::{constant, is_wide, mul_constant, wide, with_sign};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
 /// Bits of a quotient that one step finds. Their product with the 24 bits of a divisor is exact in binary64.
 const BITS: i32 = 28;

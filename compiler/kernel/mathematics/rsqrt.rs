@@ -1,7 +1,7 @@
 //! The reciprocal of the square root.
 
 use super::constant;
-use crate::kernel::{BinaryOp, KernelBuilder, UnaryOp, Value};
+use crate::{BinaryOp, KernelBuilder, UnaryOp, Value};
 
 /// Computes 1/√x in two correctly rounded steps, within 2 ulp: the error of the root may count double. ±0 gives ±∞, and negative numbers give NaN.
 pub fn rsqrt(b: &mut KernelBuilder, x: Value) -> Value {

@@ -2,7 +2,7 @@
 
 use super::quadrant::{flip_sign, sine_by_fused, sine_of_magnitude};
 use super::{Arithmetic, is_wide, wide};
-use crate::kernel::{ConvertOp, KernelBuilder, Lane, Value};
+use crate::{ConvertOp, KernelBuilder, Lane, Value};
 
 /// Computes sin x within 2 ulp. The sign of zero is kept, and infinities give NaN.
 pub fn sin(b: &mut KernelBuilder, arithmetic: Arithmetic, x: Value) -> Value {

@@ -1,7 +1,7 @@
 //! Results for special operands, for binary32 and binary64 lanes.
 
 use super::{constant, integer_lane, mul_constant};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, UnaryOp, Value};
 
 /// Returns the logarithm of 0, +∞, negative numbers and NaN.
 pub fn log_of_special(b: &mut KernelBuilder, x: Value, zero: Value) -> Value {

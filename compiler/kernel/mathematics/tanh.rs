@@ -2,7 +2,7 @@
 
 use super::exp::ROUNDER;
 use super::{Arithmetic, add_constant, constant, is_wide, wide, with_sign};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
 /// Magnitude from which 1 − 2 / (e²ˣ + 1) cancels little. Below it, a polynomial of x is used.

@@ -2,7 +2,7 @@
 
 use super::super::interpret::interpret;
 use super::*;
-use crate::kernel::{BufferKind, ConvertOp, Kernel, KernelBuilder, Lane, Value};
+use crate::{BufferKind, ConvertOp, Kernel, KernelBuilder, Lane, Value};
 
 /// Lanes of one run: so many that the interpreter spends its time on lanes.
 const LANES: u16 = 1024;

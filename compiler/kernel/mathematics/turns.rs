@@ -2,7 +2,7 @@
 //! is split into parts, short enough for exact products, and whole turns are dropped from each product.
 
 use super::{ROUNDER, add_constant, constant, integer_lane, mul_constant};
-use crate::kernel::{CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Value};
+use crate::{CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Value};
 use std::f64::consts;
 
 /// 1.5 · 2⁵⁴. A number below [`WHOLE`] plus this is rounded to whole turns, which are four quarters each.

@@ -4,7 +4,7 @@
 //! Only scalars are merged. Schedules have counted the registers of their vectors: keeping a vector for a second use may cost more than a second
 //! load. Constants stay, too: a back end knows best whether a constant deserves a register.
 
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 

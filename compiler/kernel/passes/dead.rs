@@ -1,7 +1,7 @@
 //! Dead code elimination. It removes instructions and whole loops whose results are unused, loads included. Stores, failures and barriers stay, and
 //! so do their operands.
 
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntitySet;
 
 /// Runs the pass.

@@ -3,7 +3,7 @@
 //! knows best whether they deserve a register.
 
 use super::common;
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::{EntityRef, EntitySet};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;

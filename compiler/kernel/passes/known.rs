@@ -3,8 +3,8 @@
 //!
 //! Only scalar integers and masks are folded. Float results depend on the machine.
 
-use crate::kernel::interpret::lane;
-use crate::kernel::*;
+use crate::interpret::lane;
+use crate::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 

@@ -1,7 +1,7 @@
 //! Kernels that one joined kernel does the work of. They differ in numbers, which the joined kernel reads from one of its buffers.
 
 use super::known;
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntitySet;
 
 impl Kernel {
@@ -30,7 +30,6 @@ impl Kernel {
 }
 
 /// Makes a joined kernel for tests, which copies as many words as its number says. Each member has a number of words, and a length of its buffers.
-#[cfg(test)]
 pub fn joined_copies(members: &[(i32, u64)]) -> Kernel {
     let text = "kernel @k(x: input i32[4] align 4, y: output i32[4] align 4, numbers: input i32[1] align 4) {
       %1: i32 = load numbers[0]
@@ -53,7 +52,7 @@ pub fn joined_copies(members: &[(i32, u64)]) -> Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::verify::verify;
+    use crate::verify::verify;
 
     #[test]
     fn every_member_is_proven() {

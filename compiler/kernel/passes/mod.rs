@@ -14,7 +14,6 @@ pub mod range;
 mod renumbered;
 mod whole;
 
-#[cfg(test)]
 pub use members::joined_copies;
 pub use narrow::narrow;
 pub use renumbered::renumbered;

@@ -4,7 +4,7 @@
 mod number;
 mod reader;
 
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 use number::Store;
 pub use number::{Number, Reading};
@@ -215,9 +215,9 @@ fn common_length<'b>(all: impl Iterator<Item = &'b BufferData>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::KernelBuilder;
-    use crate::kernel::interpret::interpret;
-    use crate::kernel::verify::verify;
+    use crate::KernelBuilder;
+    use crate::interpret::interpret;
+    use crate::verify::verify;
 
     /// Builds a kernel: a sum, a product and a shift of eight numbers, with the given constants.
     fn scaled(name: &str, plus: i64, times: i64, shift: u8) -> Kernel {

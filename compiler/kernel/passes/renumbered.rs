@@ -2,7 +2,7 @@
 //! equal numbers.
 
 use super::dead;
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 
 /// Returns the kernel without unused instructions, and with values numbered in the order of the statements.
@@ -51,7 +51,7 @@ impl Numbering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::verify::verify;
+    use crate::verify::verify;
 
     #[test]
     fn equal_work_gets_equal_numbers() {

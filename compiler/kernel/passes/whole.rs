@@ -1,7 +1,7 @@
 //! Nothing of the kernel is divided: a `divide` is its body for the range of all rounds, and `for each` is `for`. This is for machines that do no
 //! more with the marks. Grids take the marks, and only the `divide` is replaced.
 
-use crate::kernel::*;
+use crate::*;
 use smallvec::smallvec;
 
 /// The pass.

@@ -1,8 +1,8 @@
 //! The canonical form of kernels. Kernels with the same text have equal canonical forms.
 
 use super::names::buffer_names;
-use crate::kernel::types::signed;
-use crate::kernel::*;
+use crate::types::signed;
+use crate::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 use std::collections::BTreeMap;

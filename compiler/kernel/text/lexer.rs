@@ -1,6 +1,6 @@
 //! Lexer: splits text into tokens.
 
-use crate::cursor::{Cursor, ParseError, Position};
+use modelc_cursor::{Cursor, ParseError, Position};
 
 /// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]

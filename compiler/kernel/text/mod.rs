@@ -44,7 +44,7 @@ mod print;
 #[cfg(test)]
 mod tests;
 
-pub use crate::cursor::ParseError;
 pub use canonical::canonical;
+pub use modelc_cursor::ParseError;
 pub use parse::{parse_kernel, parse_kernels};
 pub(super) use print::statement_line;

@@ -1,6 +1,6 @@
 //! Words of the text. The word of a variant is its name in lower case with underscores.
 
-use crate::kernel::*;
+use crate::*;
 use std::collections::HashSet;
 use std::fmt::Debug;
 

@@ -5,9 +5,9 @@
 use super::ParseError;
 use super::lexer::{Token, tokens};
 use super::names::{KINDS, named, type_named};
-use crate::cursor::Position;
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
+use modelc_cursor::Position;
 use smallvec::smallvec;
 use std::collections::HashMap;
 

@@ -4,8 +4,8 @@ use super::ParseError;
 use super::lexer::Token;
 use super::names::{BINARY, BOUNDS, COMPARE, CONVERT, DOT, HORIZONTAL, UNARY, named};
 use super::parse::{MASK, Operand, Parser};
-use crate::cursor::Position;
-use crate::kernel::*;
+use crate::*;
+use modelc_cursor::Position;
 
 impl Parser<'_> {
     /// Reads an instruction without a result, after its name.

@@ -1,8 +1,8 @@
 //! Printer of kernels.
 
 use super::names::{buffer_names, name};
-use crate::kernel::types::signed;
-use crate::kernel::*;
+use crate::types::signed;
+use crate::*;
 use cranelift_entity::EntityRef;
 use std::fmt::{self, Display};
 
@@ -13,7 +13,7 @@ impl Display for Kernel {
 }
 
 /// Returns the line of a statement, or the first line of a statement with regions.
-pub(in crate::kernel) fn statement_line(kernel: &Kernel, statement: &Statement) -> String {
+pub(crate) fn statement_line(kernel: &Kernel, statement: &Statement) -> String {
     let mut printer = Printer::new(kernel);
     printer.statement(statement);
     printer.text.lines().next().unwrap_or_default().to_owned()

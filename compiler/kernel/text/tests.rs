@@ -1,7 +1,7 @@
 use super::*;
-use crate::kernel::KernelBuilder;
-use crate::kernel::verify::verify;
-use crate::kernel::*;
+use crate::KernelBuilder;
+use crate::verify::verify;
+use crate::*;
 
 /// Makes a kernel with every form of the text.
 fn sample() -> Kernel {
@@ -292,7 +292,7 @@ fn damaged_texts_never_panic() {
             }
             let text: String = letters.into_iter().collect();
             if let Ok(kernel) = parse_kernel(&text) {
-                let _ = crate::kernel::verify::verify(&kernel);
+                let _ = crate::verify::verify(&kernel);
                 let printed = kernel.to_string();
                 assert_eq!(parse_kernel(&printed).map(|again| again.to_string()), Ok(printed), "{text}");
                 parsed += 1;

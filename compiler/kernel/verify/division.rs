@@ -1,7 +1,7 @@
 //! Rules of independent rounds and ranges. The interpreter finds races between them.
 
 use super::Rule;
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 
 /// Checks the rules of all loops and divisions of a kernel.
@@ -66,9 +66,9 @@ fn check_divide(kernel: &Kernel, divides: usize) -> Result<(), Rule> {
 
 #[cfg(test)]
 mod tests {
-    use crate::kernel::Inst;
-    use crate::kernel::text::parse_kernel;
-    use crate::kernel::verify::{Rule, verify};
+    use crate::Inst;
+    use crate::text::parse_kernel;
+    use crate::verify::{Rule, verify};
 
     /// Returns the first broken rule of a kernel with a given body.
     fn broken(body: &str) -> Option<String> {

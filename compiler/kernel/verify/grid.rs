@@ -1,8 +1,8 @@
 //! Rules of kernels with a grid.
 
 use super::Rule;
-use crate::kernel::equal::Equal;
-use crate::kernel::*;
+use crate::equal::Equal;
+use crate::*;
 use cranelift_entity::EntityRef;
 
 /// Limit of the number of positions, so that each position is a 32-bit index.

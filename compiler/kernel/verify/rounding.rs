@@ -1,7 +1,7 @@
 //! Rule of rounding. A kernel with a product that rounds towards zero sets this mode of the processor. So no other instruction may round to nearest.
 
 use super::Rule;
-use crate::kernel::*;
+use crate::*;
 
 /// Tests whether a kernel sets the processor's rounding mode.
 pub fn is_toward_zero(kernel: &Kernel) -> bool {

@@ -1,6 +1,6 @@
 //! The rules of the kernel language, as a kernel breaks them.
 
-use crate::kernel::*;
+use crate::*;
 
 /// A broken rule with the values, types and names that break it. Its text is a sentence about the mistake.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -1,6 +1,6 @@
 use super::*;
-use crate::kernel::mathematics::Arithmetic;
-use crate::kernel::{KernelBuilder, mathematics};
+use crate::mathematics::Arithmetic;
+use crate::{KernelBuilder, mathematics};
 use smallvec::smallvec;
 
 fn scalar(lane: Lane) -> Type {
@@ -286,7 +286,7 @@ fn masks_are_of_the_lanes_that_they_choose_from() {
 
 /// Verifies a kernel of a text, and returns the message.
 fn mistake_of(text: &str) -> String {
-    let kernel = crate::kernel::text::parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let kernel = crate::text::parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     verify(&kernel).map_or_else(|error| error.to_string(), |()| "good".into())
 }
 

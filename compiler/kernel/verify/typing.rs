@@ -1,7 +1,7 @@
 //! Type rules of instructions without regions: types of operands and results.
 
 use super::{Check, Rule, Verifier, expect};
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 
 impl Verifier<'_> {

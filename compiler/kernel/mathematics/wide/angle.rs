@@ -4,7 +4,7 @@ use super::super::turns::where_beyond;
 use super::super::{ROUNDER, add_constant, constant, mul_constant, polynomial};
 use super::pair::{Pair, ordered_sum, product, sum};
 use super::turns::{HALF_PI, long_remainder};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 use std::f64::consts;
 
 /// 2⁴⁵. Up to here, the product of the quarter turns with π/2 is exact enough.

@@ -2,7 +2,7 @@
 
 use super::super::{add_constant, constant, mul_constant, polynomial, with_sign};
 use super::exp::exp;
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
 /// Ends of the intervals.
 const ENDS: [f64; 3] = [0.84375, 1.25, 1.0 / 0.35];

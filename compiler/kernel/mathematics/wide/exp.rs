@@ -1,7 +1,7 @@
 //! The exponential function.
 
 use super::super::{ROUNDER, add_constant, between, constant, mul_constant, polynomial};
-use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
+use crate::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
 use std::f64::consts;
 
 /// The first 33 bits of ln 2. Its products with exponents are exact.

@@ -4,7 +4,7 @@ use super::super::special::log_of_special;
 use super::super::{add_constant, constant, mul_constant, polynomial};
 use super::exp::{LN_2_HIGH, LN_2_LOW};
 use super::split::split;
-use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
+use crate::{BinaryOp, CompareOp, KernelBuilder, Value};
 
 /// Computes ln x within 1 ulp, also for denormal operands. ±0 gives −∞, and negative numbers give NaN.
 pub fn log(b: &mut KernelBuilder, x: Value) -> Value {

@@ -1,7 +1,7 @@
 //! Pairs of binary64 lanes that represent their sum: the second keeps the rounding error of the first (Dekker, Knuth).
 
 use super::super::mul_constant;
-use crate::kernel::{KernelBuilder, Value};
+use crate::{KernelBuilder, Value};
 
 /// 2²⁷ + 1. The product with it splits a number into two halves of its digits (Veltkamp).
 const SPLITTER: f64 = 134_217_729.0;

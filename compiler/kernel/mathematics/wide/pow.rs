@@ -5,7 +5,7 @@ use super::super::{add_constant, between, constant, mul_constant, polynomial};
 use super::exp::{LN_2_HIGH, LN_2_LOW, exp_of_sum};
 use super::pair::{Pair, ordered_sum, product, sum};
 use super::split::split;
-use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
 
 /// 2⁶⁵. Larger exponents give the same result as this one: 0, 1 or ∞.
 const LARGEST_EXPONENT: f64 = 36_893_488_147_419_103_232.0;

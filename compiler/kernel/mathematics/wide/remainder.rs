@@ -2,7 +2,7 @@
 
 use super::super::{constant, mul_constant, with_sign};
 use super::pair::sum;
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, UnaryOp, Value};
 
 /// Bits of a quotient that one step finds. Their products with half the digits of a divisor are exact.
 const BITS: i64 = 22;

@@ -1,7 +1,7 @@
 //! Numbers as a mantissa and an exponent of two.
 
 use super::super::{add_constant, constant, mul_constant};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
+use crate::{BinaryOp, CompareOp, ConvertOp, KernelBuilder, Lane, Value};
 
 /// 2⁵². A smaller integer is added to it by a bitwise or.
 const INTEGER: f64 = 4_503_599_627_370_496.0;

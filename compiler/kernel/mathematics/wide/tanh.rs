@@ -2,7 +2,7 @@
 
 use super::super::{add_constant, constant, polynomial, with_sign};
 use super::exp::exp;
-use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
+use crate::{BinaryOp, CompareOp, KernelBuilder, UnaryOp, Value};
 
 /// Upper limit of the quotient of polynomials. Above it, 1 − 2 ÷ (e²ˣ + 1) cancels little.
 const SMALL: f64 = 0.625;

@@ -3,7 +3,7 @@
 use super::super::super::interpret::interpret;
 use super::super::constant;
 use super::*;
-use crate::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Value};
+use crate::{BufferKind, Kernel, KernelBuilder, Lane, Value};
 
 /// Lanes of one run: so many that the interpreter spends its time on lanes.
 const LANES: u16 = 1024;

@@ -3,7 +3,7 @@
 use super::super::turns::{TWO_OVER_PI, WORD_BITS, beyond_turns};
 use super::super::{ROUNDER, add_constant, constant, mul_constant};
 use super::pair::{Pair, product, sum};
-use crate::kernel::{CompareOp, KernelBuilder, Value};
+use crate::{CompareOp, KernelBuilder, Value};
 use std::f64::consts;
 
 /// Bits of a part of 2/π, which is two words.

@@ -2,7 +2,7 @@
 
 use super::limits::WORKGROUP;
 use super::tree::Item;
-use crate::kernel::Value;
+use crate::Value;
 
 /// Nested loops, down to the code of one position.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,8 +4,8 @@ use super::chain::{Chain, Digit};
 use super::limits::WORKGROUP;
 use super::tree::{Item, Tree, needed};
 use super::writes::Writes;
-use crate::kernel::dependence::Loops;
-use crate::kernel::*;
+use crate::dependence::Loops;
+use crate::*;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 

@@ -34,10 +34,10 @@ mod tests;
 
 use super::whole::{in_one_range, in_order};
 use super::{COMMON, DEAD, INVARIANTS, KNOWN};
-use crate::kernel::dependence::Places;
-use crate::kernel::intervals::Assumed;
-use crate::kernel::verify::verify;
-use crate::kernel::*;
+use crate::dependence::Places;
+use crate::intervals::Assumed;
+use crate::verify::verify;
+use crate::*;
 use chain::Chain;
 pub use counts::Counts;
 use emit::Writer;

@@ -3,8 +3,8 @@
 //! A loop in a branch moves around the branch: `if c { for … { … } }` becomes `for … { if c { … } }`. Its rounds become positions together with the
 //! rounds of the outer loops. The remainder of a counter that counts in multiples becomes 0, so that indices are affine in counters.
 
-use crate::kernel::indices::Indices;
-use crate::kernel::*;
+use crate::indices::Indices;
+use crate::*;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 

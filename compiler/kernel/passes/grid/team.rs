@@ -8,8 +8,8 @@ use super::super::super::intervals::{Assumed, Interval};
 use super::super::super::verify::verify;
 use super::limits::WORKGROUP;
 use super::writes::{Writes, barrier};
-use crate::kernel::dependence::{Access, Loops, Places, Rounds};
-use crate::kernel::*;
+use crate::dependence::{Access, Loops, Places, Rounds};
+use crate::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 

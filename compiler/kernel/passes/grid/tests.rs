@@ -5,9 +5,9 @@ mod staged;
 mod teams;
 
 use super::*;
-use crate::kernel::dependence::apart;
-use crate::kernel::interpret::{interpret, interpret_grid};
-use crate::kernel::text::parse_kernel;
+use crate::dependence::apart;
+use crate::interpret::{interpret, interpret_grid};
+use crate::text::parse_kernel;
 
 /// Marks the loops of a kernel whose rounds are independent by the places of their accesses.
 fn marked(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places) -> Kernel {

@@ -1,8 +1,8 @@
 //! The division of a region into positions.
 
 use super::super::super::intervals::Assumed;
-use crate::kernel::dependence::{Access, Loops, Places, Rounds};
-use crate::kernel::*;
+use crate::dependence::{Access, Loops, Places, Rounds};
+use crate::*;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 

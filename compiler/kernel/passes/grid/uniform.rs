@@ -9,8 +9,8 @@ use super::chain::{Chain, Digit};
 use super::counts;
 use super::limits::{MOST_POSITIONS, WORKGROUP};
 use super::tree::{Item, Nest, Tree, needed};
-use crate::kernel::dependence::Loops;
-use crate::kernel::*;
+use crate::dependence::Loops;
+use crate::*;
 use rustc_hash::FxHashMap;
 
 /// Minimum number of positions. With fewer, devices are not full, and lanes do better by sharing long rows (`team.rs`).

@@ -1,6 +1,6 @@
 //! Buffers of a kernel that computes a part of another one.
 
-use crate::kernel::*;
+use crate::*;
 use rustc_hash::FxHashSet;
 
 /// Removes unused buffers, and adds the status if the kernel may fail. Returns the old numbers of the pointer parameters.

@@ -1,6 +1,6 @@
 //! Helpers that write statements with one new value each.
 
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 

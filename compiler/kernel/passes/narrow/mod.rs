@@ -7,9 +7,9 @@
 mod rewrite;
 mod widths;
 
-use crate::kernel::Kernel;
-use crate::kernel::intervals::Assumed;
-use crate::kernel::verify::verify;
+use crate::Kernel;
+use crate::intervals::Assumed;
+use crate::verify::verify;
 use widths::Widths;
 
 /// Returns the kernel with narrow indices. It computes the same bits as the verified kernel, if callers keep what is assumed. Integer parameters and

@@ -1,7 +1,7 @@
 //! Rewrites the kernel with the widths that the analysis found.
 
 use super::widths::{Want, Widths};
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;

@@ -1,8 +1,8 @@
 //! Analysis of which 64-bit scalars need only 32 bits.
 
-use crate::kernel::indices::Indices;
-use crate::kernel::intervals::{Assumed, Interval};
-use crate::kernel::*;
+use crate::indices::Indices;
+use crate::intervals::{Assumed, Interval};
+use crate::*;
 use cranelift_entity::EntityRef;
 
 /// The width in which an operand is used.

@@ -1,6 +1,6 @@
 //! Numbers in which merged kernels may differ, and their form in memory.
 
-use crate::kernel::Lane;
+use crate::Lane;
 
 /// The way in which a machine reads numbers.
 #[derive(Clone, Copy, Debug)]

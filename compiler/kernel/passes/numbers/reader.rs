@@ -1,7 +1,7 @@
 //! The statements of a merged kernel that read its numbers from memory.
 
 use super::number::{Number, Reading, Store};
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;

@@ -1,7 +1,7 @@
 //! Ranges of a kernel with a `divide`: the body of the `divide`, for the range that is passed.
 
 use super::in_ranges::InRanges;
-use crate::kernel::*;
+use crate::*;
 
 /// Returns the kernel that computes a range. `None` if the kernel has no `divide`, or one of a number of rounds that is not constant.
 pub fn of_divide(kernel: &Kernel) -> Option<InRanges> {
@@ -31,9 +31,9 @@ fn constant(region: &Region, value: Value) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::interpret::interpret;
-    use crate::kernel::text::parse_kernel;
-    use crate::kernel::verify::verify;
+    use crate::interpret::interpret;
+    use crate::text::parse_kernel;
+    use crate::verify::verify;
 
     /// Returns a kernel with a ring that each range fills. It divides rounds up to `extent`.
     fn kernel(extent: &str) -> Kernel {

@@ -1,6 +1,6 @@
 //! The result of the passes that make a kernel compute one range.
 
-use crate::kernel::Kernel;
+use crate::Kernel;
 
 /// A kernel that computes a range of rounds.
 pub struct InRanges {

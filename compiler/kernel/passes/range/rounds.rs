@@ -5,9 +5,9 @@
 //! decide if the rounds are independent of them (`kernel/dependence/`).
 
 use super::in_ranges::InRanges;
-use crate::kernel::dependence::{Access, Loops, Places, Rounds};
-use crate::kernel::intervals::Assumed;
-use crate::kernel::*;
+use crate::dependence::{Access, Loops, Places, Rounds};
+use crate::intervals::Assumed;
+use crate::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 
@@ -205,10 +205,10 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::dependence::apart;
-    use crate::kernel::interpret::interpret;
-    use crate::kernel::text::parse_kernel;
-    use crate::kernel::verify::verify;
+    use crate::dependence::apart;
+    use crate::interpret::interpret;
+    use crate::text::parse_kernel;
+    use crate::verify::verify;
 
     /// Returns the number of rounds of the divided loop. Checks that ranges in any order leave the same last output as the kernel.
     fn rounds(text: &str) -> Option<u64> {

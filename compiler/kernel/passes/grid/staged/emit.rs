@@ -2,7 +2,7 @@
 
 use super::super::writes::{Writes, barrier};
 use super::rows::{Rows, Staged};
-use crate::kernel::*;
+use crate::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 

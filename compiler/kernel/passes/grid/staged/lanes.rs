@@ -1,7 +1,7 @@
 //! Values of indices at each lane of a workgroup, if they follow from the position alone.
 
-use crate::kernel::interpret::lane;
-use crate::kernel::*;
+use crate::interpret::lane;
+use crate::*;
 use rustc_hash::FxHashMap;
 
 /// Bytes of a cache line. Most devices have lines of this size or longer.

@@ -1,8 +1,8 @@
 //! Choice of the loads that go through shared memory, and of the rounds in a chunk.
 
 use super::lanes::{Lanes, lines};
-use crate::kernel::indices::Indices;
-use crate::kernel::*;
+use crate::indices::Indices;
+use crate::*;
 use rustc_hash::FxHashSet;
 
 /// Bytes of a word, the smallest unit of a copy.

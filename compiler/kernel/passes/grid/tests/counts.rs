@@ -7,7 +7,7 @@ const MOST: i64 = 300;
 
 /// Returns the stages of a kernel whose first operand is an extent.
 fn open_stages(kernel: &Kernel) -> Vec<Stage> {
-    let elements = [(0, crate::kernel::intervals::Interval { low: 0, high: MOST })].into();
+    let elements = [(0, crate::intervals::Interval { low: 0, high: MOST })].into();
     let assumed = Assumed { elements, ..Assumed::default() };
     let places = apart(kernel.pointer_params().count());
     stages(&marked(kernel, &[], &assumed, &places), &[], &assumed, &places).expect("few positions")
