@@ -22,7 +22,7 @@ use crate::schedule::contraction::rows::windows::Windows;
 use crate::schedule::contraction::tiles::register_tile::{choose_tile, joins_rests, lanes_of, loads_part, most_pixels};
 use crate::schedule::contraction::tiles::squares;
 use crate::schedule::contraction::tiles::table::{
-    LONGEST_ROUND, MOST_WITHOUT_LOOP, MOST_WORDS_WITHOUT_LOOP, Tile, names_elements, rounds, words,
+    LONGEST_ROUND, MOST_WITHOUT_LOOP, MOST_WORDS_WITHOUT_LOOP, ONE_ROUND_OF_FLOATS, Tile, names_elements, rounds, words,
 };
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::pair::Pair;
@@ -81,9 +81,6 @@ const MANY_ROWS: u64 = 8;
 
 /// Minimum number of multiply-accumulates for which parts with their own working memory are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 16;
-
-/// Maximum number of elements of k that are unrolled, for pairs of floats.
-const ONE_ROUND: u64 = 16;
 
 /// Minimum number of pixels in a row that is long for register tiles.
 const LONG_ROW: u64 = 48;
@@ -385,7 +382,8 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     let lanes = cx.levels_of_isa().map(|level| u64::from(level.lanes(4))).max().unwrap_or(0);
     let outputs = work.outputs.max(NARROWEST).next_power_of_two();
     // A single last element of a segment is possible if there is only one round.
-    let is_one_round = matches!(work.weights, Weights::Floats(_)) && work.is_one_phase() && work.window[1] * work.channels <= ONE_ROUND;
+    let is_one_round =
+        matches!(work.weights, Weights::Floats(_)) && work.is_one_phase() && work.window[1] * work.channels <= ONE_ROUND_OF_FLOATS;
     let cuts = |count: &u64| work.channels.is_multiple_of(*count) || *count == 2 && is_one_round && work.phases[2].dilation == 1;
     [4, 2].into_iter().filter(|count| count * outputs <= lanes).find(cuts).map_or(form, Form::Floats)
 }

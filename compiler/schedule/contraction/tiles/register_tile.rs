@@ -2,7 +2,8 @@
 
 use super::squares;
 use super::table::{
-    ENOUGH_POSITIONS, SMALL, TALL, TILES_OF_POSITIONS, Tile, Words, copied_pixels, limits, names_elements, other_registers, words,
+    ENOUGH_POSITIONS, FAR_WEIGHTS, FEWEST_OF_TWO, MOST_PANEL, ONE_ROUND, SMALL, TALL, TILES_OF_POSITIONS, Tile, Words, copied_pixels,
+    limits, names_elements, other_registers, words,
 };
 use crate::machine::Machine;
 use crate::schedule::context::{Context, Goal};
@@ -42,8 +43,7 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
             return tile_in_16_bits(machine, form, outputs, width, in_blocks);
         }
         if let Form::Squares { group, .. } = form {
-            let [pixels, vectors] = squares::tile(group, outputs, width);
-            return Tile { pixels, vectors };
+            return squares::tile(group, outputs, width);
         }
         let tile = in_place_tile(machine, form, &wanted);
         return if in_blocks || !cx.uses(Technique::TallTiles) { tile } else { taller_tile(machine, form, tile, &wanted) };
@@ -141,18 +141,6 @@ fn in_place_tile(machine: &Machine, form: Form, wanted: &Wanted) -> Tile {
     let most_pixels = ((registers - vectors - 1 - others) / vectors).min(enough);
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
-
-/// Maximum number of groups of k that are unrolled completely.
-const ONE_ROUND: u64 = 8;
-
-/// Maximum bytes of a panel that stays in a first-level cache beside the pixels of a tile.
-const MOST_PANEL: u64 = 28 << 10;
-
-/// Minimum bytes of weights that are no longer in a second-level cache after others have been read.
-const FAR_WEIGHTS: u64 = 1 << 16;
-
-/// Minimum number of pixels for which a tile of two vectors loads hardly more for a product than a tile of four.
-const FEWEST_OF_TWO: u64 = 10;
 
 /// Returns a tile of bytes with fewer vectors and more pixels, if it reads fewer weights for the same products. An image that is one short row
 /// is one tile if its weights come from far away, so that they are one stream. Other tiles get half of the vectors if a panel of all vectors

@@ -1,7 +1,8 @@
 //! A round of the innermost loop of a contraction whose products are [in squares](super::squares).
 
 use super::loops::lowering::Lowering;
-use super::squares::{EIGHT, Round};
+use super::squares::Round;
+use super::table::EIGHT;
 use super::tile::SegmentPlace;
 use crate::kernel::{DotOp, KernelBuilder, Value};
 use crate::schedule::contraction::direct::Part;

@@ -5,17 +5,12 @@
 //! A level alone packs weights as products take them: `[k / 8][channel][8]`. Beside levels with products of fours, it reads their panels, and
 //! interleaves the fours of two neighbouring groups.
 
+use super::table::{EIGHT, ROUNDS_IN_SQUARES, Tile, largest_in_squares};
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::technique::Technique;
-
-/// Elements of k in a product.
-pub(in crate::schedule::contraction) const EIGHT: u64 = 8;
-
-/// Products of k in a round of the innermost loop, the preferred number first. Two take one load of a pixel.
-const IN_A_ROUND: [u64; 4] = [4, 2, 3, 5];
 
 /// A round of the innermost loop.
 #[derive(Clone, Copy)]
@@ -49,21 +44,19 @@ impl Contraction {
     }
 }
 
-/// Returns the pixels and vectors of a tile, whose squares stay in registers beside the operands of a product.
-pub(in crate::schedule::contraction) fn tile(group: u64, outputs: u64, width: u64) -> [u64; 2] {
-    // Fours that are interleaved take two registers more.
-    let most_vectors = if group == EIGHT { 4 } else { 2 };
-    let vectors = [4, 2].into_iter().find(|&v| v <= most_vectors && 4 * v <= outputs).unwrap_or(1);
-    let most = if vectors == 4 { 6 } else { 8 };
-    let pixels = width.div_ceil(width.div_ceil(most)).next_multiple_of(2);
-    [pixels.min(width), vectors]
+/// Returns the tile for rows of a width.
+pub(in crate::schedule::contraction) fn tile(group: u64, outputs: u64, width: u64) -> Tile {
+    let largest = largest_in_squares(group, outputs);
+    let pixels = width.div_ceil(width.div_ceil(largest.pixels)).next_multiple_of(2);
+    Tile { pixels: pixels.min(width), vectors: largest.vectors }
 }
 
 /// Returns the groups of k in a round of the innermost loop over `groups`.
 pub(in crate::schedule::contraction) fn unroll(groups: u64, group: u64) -> u64 {
     let products = groups * group / EIGHT;
-    let most = IN_A_ROUND[0];
-    let together = if products <= most { products } else { IN_A_ROUND.into_iter().find(|&n| products.is_multiple_of(n)).unwrap_or(1) };
+    let most = ROUNDS_IN_SQUARES[0];
+    let together =
+        if products <= most { products } else { ROUNDS_IN_SQUARES.into_iter().find(|&n| products.is_multiple_of(n)).unwrap_or(1) };
     (together * EIGHT / group).max(1)
 }
 
@@ -105,10 +98,14 @@ pub(in crate::schedule::contraction) fn apart(
 
 #[cfg(test)]
 mod tests {
-    use super::{tile, unroll};
+    use super::{Tile, tile, unroll};
 
     #[test]
     fn tiles_have_pairs_of_pixels() {
+        let tile = |group, outputs, width| {
+            let Tile { pixels, vectors } = tile(group, outputs, width);
+            [pixels, vectors]
+        };
         assert_eq!([tile(8, 96, 14), tile(8, 96, 49), tile(8, 8, 56), tile(8, 3, 56)], [[6, 4], [6, 4], [8, 2], [8, 1]]);
         assert_eq!([tile(4, 96, 49), tile(4, 96, 7), tile(8, 96, 3)], [[8, 2], [7, 2], [3, 4]], "fours take more registers");
     }

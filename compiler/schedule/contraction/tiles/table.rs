@@ -73,6 +73,46 @@ pub(super) const ENOUGH_POSITIONS: u64 = 2048;
 /// Maximum pixels and vectors of small code. Each pixel and each vector has its own epilogue, and so have the remaining pixels of a row.
 pub(super) const SMALL: Tile = Tile { pixels: 2, vectors: 2 };
 
+/// Elements of k in a product in squares.
+pub(super) const EIGHT: u64 = 8;
+
+/// Tiles of products in squares, which stay in registers beside the operands of a product.
+struct Squares {
+    /// The argument is the number of elements of k that weights are packed by.
+    takes: fn(u64) -> bool,
+    /// Maximum pixels, and vectors of four output channels.
+    tile: Tile,
+}
+
+/// The first row that takes a packing, and whose vectors have output channels, is theirs.
+const SQUARES: [Squares; 3] = [
+    // Fours that are interleaved take two registers more.
+    Squares { takes: |packed| packed == EIGHT, tile: Tile { pixels: 6, vectors: 4 } },
+    Squares { takes: |_| true, tile: Tile { pixels: 8, vectors: 2 } },
+    Squares { takes: |_| true, tile: Tile { pixels: 8, vectors: 1 } },
+];
+
+/// Returns the largest tile of products in squares, for weights that are packed by a number of elements of k.
+pub(super) fn largest_in_squares(packed: u64, outputs: u64) -> Tile {
+    let [.., last] = SQUARES;
+    SQUARES.into_iter().find(|row| (row.takes)(packed) && 4 * row.tile.vectors <= outputs).unwrap_or(last).tile
+}
+
+/// Maximum number of groups of k that are unrolled completely.
+pub(super) const ONE_ROUND: u64 = 8;
+
+/// Maximum number of elements of k that are unrolled completely for pairs of floats.
+pub(in crate::schedule::contraction) const ONE_ROUND_OF_FLOATS: u64 = 16;
+
+/// Maximum bytes of a panel that stays in a first-level cache beside the pixels of a tile.
+pub(super) const MOST_PANEL: u64 = 28 << 10;
+
+/// Minimum bytes of weights that are no longer in a second-level cache after others have been read.
+pub(super) const FAR_WEIGHTS: u64 = 1 << 16;
+
+/// Minimum number of pixels for which a tile of two vectors loads hardly more for a product than a tile of four.
+pub(super) const FEWEST_OF_TWO: u64 = 10;
+
 /// Limits of tiles whose vectors are sums.
 pub(super) struct Limits {
     takes: fn(&Machine, Form) -> bool,
@@ -173,6 +213,9 @@ const ROUNDS: [Rounds; 2] = [
 pub(in crate::schedule::contraction) fn rounds(form: Form) -> &'static [u64] {
     ROUNDS.iter().find(|rounds| (rounds.takes)(form)).map_or(&[], |rounds| rounds.groups)
 }
+
+/// Products of k in squares in a round of the innermost loop, the preferred number first. Two take one load of a pixel.
+pub(super) const ROUNDS_IN_SQUARES: [u64; 4] = [4, 2, 3, 5];
 
 /// Maximum products of a round of several groups. Longer rounds gain nothing.
 pub(in crate::schedule::contraction) const LONGEST_ROUND: u64 = 5;
