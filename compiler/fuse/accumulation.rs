@@ -6,12 +6,17 @@ use crate::ir::{Accumulation, Extent, Function, InstData, Operation};
 /// Decides the rounding of each contraction with static extents.
 pub(super) fn decide(function: &mut Function) {
     for inst in function.insts.keys() {
-        let decided = accumulation(function, &function.insts[inst]);
-        function.insts[inst].accumulation = decided;
+        let Some(decided) = of_extents(function, &function.insts[inst]) else { continue };
+        match &mut function.insts[inst].operation {
+            Operation::Conv(conv) => conv.accumulation = decided,
+            Operation::Matmul(matmul) => matmul.accumulation = decided,
+            _ => {}
+        }
     }
 }
 
-fn accumulation(function: &Function, data: &InstData) -> Option<Accumulation> {
+/// Returns the rounding for a contraction's number of products. `None` for other operators and for dynamic extents.
+fn of_extents(function: &Function, data: &InstData) -> Option<Accumulation> {
     let of_right = |first: usize| function.tensor(data.operands[1]).shape.get(first..);
     let summed = match &data.operation {
         Operation::Conv(_) => of_right(1)?,
@@ -32,7 +37,7 @@ fn product(extents: &[Extent]) -> Option<u64> {
 mod tests {
     use crate::fuse::unroll::unroll;
     use crate::ir::builder::FunctionBuilder;
-    use crate::ir::{Accumulation, ElementType, Module, Op, TensorType, Type, ZeroPoints, verify};
+    use crate::ir::{Accumulation, ElementType, Module, Operation, TensorType, Type, ZeroPoints, verify};
 
     #[test]
     fn products_of_the_whole_contraction_count() {
@@ -44,8 +49,10 @@ mod tests {
             let product = builder.matmul(left, right, ZeroPoints::NONE, ElementType::F32).expect("one depth");
             let function = builder.finish_method("main", vec![product]);
             let flow = unroll(verify(&module).expect("sound"), function).expect("no control flow");
-            let mut found = flow.function.insts.values().filter(|data| data.op() == Op::Matmul).map(|data| data.accumulation);
-            assert_eq!(found.next(), Some(Some(expected)));
+            let of_matmul =
+                |operation: &Operation| if let Operation::Matmul(matmul) = operation { Some(matmul.accumulation) } else { None };
+            let found = flow.function.insts.values().find_map(|data| of_matmul(&data.operation));
+            assert_eq!(found, Some(expected));
         }
     }
 }

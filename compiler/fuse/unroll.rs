@@ -262,13 +262,7 @@ impl Unroller<'_> {
 
     /// Adds an instruction of control flow that only defines values.
     fn control(&mut self, data: &InstData, operands: Vec<Value>) -> Inst {
-        self.into.insts.push(InstData {
-            operation: data.operation.clone(),
-            operands,
-            results: vec![],
-            source: data.source,
-            accumulation: data.accumulation,
-        })
+        self.into.insts.push(InstData { operation: data.operation.clone(), operands, results: vec![], source: data.source })
     }
 
     fn result(&mut self, inst: Inst, ty: Type, name: Option<String>) -> Value {
@@ -293,8 +287,7 @@ impl Unroller<'_> {
                 *v = names[v];
             }
         });
-        let copy =
-            self.into.insts.push(InstData { operation, operands, results: vec![], source: data.source, accumulation: data.accumulation });
+        let copy = self.into.insts.push(InstData { operation, operands, results: vec![], source: data.source });
         for &result in &data.results {
             let old = &from.values[result];
             let new = self.result(copy, rename_type(&old.ty, names), old.name.clone());

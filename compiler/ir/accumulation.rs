@@ -1,8 +1,13 @@
 //! Rounding of the sums of contractions.
 
+use crate::operators::Word;
+
 /// Rounding of the sums of float products.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Accumulation {
+    /// Not decided yet. The number of products decides.
+    #[default]
+    Undecided,
     /// A product and its sum are rounded together, on machines with such an instruction.
     Fused,
     /// Each product is rounded, and each sum.
@@ -18,4 +23,15 @@ impl Accumulation {
     pub fn of_products(products: u64) -> Self {
         if products >= FEWEST_FUSED { Self::Fused } else { Self::Separate }
     }
+
+    /// Returns the rounding that was decided, or the one for a number of products.
+    pub fn or_of_products(self, products: u64) -> Self {
+        if self == Self::Undecided { Self::of_products(products) } else { self }
+    }
+}
+
+impl Word for Accumulation {
+    const ALL: &'static [Self] = &[Self::Undecided, Self::Fused, Self::Separate];
+    const WORDS: &'static [&'static str] = &["undecided", "fused", "separate"];
+    const LEFT_OUT: Option<Self> = Some(Self::Undecided);
 }

@@ -99,14 +99,15 @@ impl<'m> FunctionBuilder<'m> {
         accumulator: ElementType,
     ) -> Built {
         let ZeroPoints { left: input_zero_point, right: filter_zero_point } = zero_points;
-        let conv = operators::Conv { geometry, input_dilation, groups, input_zero_point, filter_zero_point, accumulator };
+        let conv =
+            operators::Conv { geometry, input_dilation, groups, input_zero_point, filter_zero_point, accumulator, ..Default::default() };
         self.single(conv, &[input, filter])
     }
 
     /// `left [… M, K] × transpose(right [… N, K])`.
     pub fn matmul(&mut self, left: Value, right: Value, zero_points: ZeroPoints, accumulator: ElementType) -> Built {
         let ZeroPoints { left: left_zero_point, right: right_zero_point } = zero_points;
-        self.single(operators::Matmul { left_zero_point, right_zero_point, accumulator }, &[left, right])
+        self.single(operators::Matmul { left_zero_point, right_zero_point, accumulator, ..Default::default() }, &[left, right])
     }
 
     /// A reduction over a sliding window.

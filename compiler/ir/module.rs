@@ -1,6 +1,5 @@
 //! Modules, functions and instructions, held in dense maps of entities.
 
-use super::accumulation::Accumulation;
 use super::allocation::ImportedPlan;
 use super::data::Data;
 use super::entities::{Constant, Func, Inst, Source, State, Value};
@@ -139,8 +138,6 @@ pub struct InstData {
     pub results: Vec<Value>,
     /// The origin of the instruction.
     pub source: Option<Source>,
-    /// The rounding of a contraction's sums, once it is decided for the whole contraction. Parts of a contraction keep it.
-    pub accumulation: Option<Accumulation>,
 }
 
 impl Function {
@@ -218,7 +215,7 @@ impl Function {
 
     /// Adds an instruction with the given result types at the end of the body.
     pub fn append(&mut self, operation: impl Into<Operation>, operands: Vec<Value>, types: Vec<Type>, source: Option<Source>) -> Inst {
-        let inst = self.insts.push(InstData { operation: operation.into(), operands, results: Vec::new(), source, accumulation: None });
+        let inst = self.insts.push(InstData { operation: operation.into(), operands, results: Vec::new(), source });
         let results = types
             .into_iter()
             .enumerate()

@@ -176,7 +176,8 @@ fn summed(operation: &Operation, operands: &Operands) -> Option<Operation> {
             operators::Conv { input_zero_point, filter_zero_point, accumulator: ElementType::I32, ..conv.clone() }.into()
         }
         Operation::Matmul(_) => {
-            operators::Matmul { left_zero_point: zeros[0], right_zero_point: zeros[1], accumulator: ElementType::I32 }.into()
+            operators::Matmul { left_zero_point: zeros[0], right_zero_point: zeros[1], accumulator: ElementType::I32, ..Default::default() }
+                .into()
         }
         _ => return None,
     })
@@ -304,7 +305,12 @@ fn weight_sums(edit: &mut Edit<'_>, right: &Dequantized, depth: &[usize], op: Op
     let ones = vec![1; usize::try_from(count).ok()?];
     let ones = edit.module.add_constant(TensorType::of(element.unpacked(), &[1, count]), ones.into());
     let ones = edit.insert_one(operators::Constant { data: ones }, &[])?;
-    let product = operators::Matmul { left_zero_point: 0, right_zero_point: right.zero.known()?, accumulator: ElementType::I32 };
+    let product = operators::Matmul {
+        left_zero_point: 0,
+        right_zero_point: right.zero.known()?,
+        accumulator: ElementType::I32,
+        ..Default::default()
+    };
     edit.insert_one(product, &[ones, rows])
 }
 

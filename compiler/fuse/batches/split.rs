@@ -110,7 +110,7 @@ impl Writer<'_> {
         let size: Vec<Extent> = (0..shape.len()).map(|d| if follows(d) { Extent::Static(1) } else { shape[d] }).collect();
         let operation = Slice { start, size: size.clone(), stride: vec![1; shape.len()] }.into();
         let source = self.function.insts[self.region.insts[0]].source;
-        let data = InstData { operation, operands: vec![operand], results: vec![], source, accumulation: None };
+        let data = InstData { operation, operands: vec![operand], results: vec![], source };
         self.part(data, operand, size, number)
     }
 
@@ -142,8 +142,7 @@ impl Writer<'_> {
                 return;
             }
             let joined = list.chunks(extent as usize).zip(0..).map(|(run, number)| {
-                let data =
-                    InstData { operation: Concat::along(axis).into(), operands: run.to_vec(), results: vec![], source, accumulation: None };
+                let data = InstData { operation: Concat::along(axis).into(), operands: run.to_vec(), results: vec![], source };
                 let shape = self.part_shape(output, axis);
                 self.part(data, output, shape, number)
             });

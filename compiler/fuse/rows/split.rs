@@ -116,7 +116,7 @@ impl Writer<'_> {
         size[ROWS] = Extent::Static(rows.end - rows.start);
         let operation = Slice { start, size, stride: vec![1; shape.len()] }.into();
         let source = self.function.insts[self.split.links[0].inst].source;
-        let data = InstData { operation, operands: vec![value], results: vec![], source, accumulation: None };
+        let data = InstData { operation, operands: vec![value], results: vec![], source };
         self.band(data, value, &rows)
     }
 

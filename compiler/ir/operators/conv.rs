@@ -3,6 +3,7 @@
 use super::WindowGeometry;
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
+use crate::Accumulation;
 use crate::axes::{Axes, Axis};
 use crate::entities::Value;
 use crate::fault::{Misfit, Ranks, Subject};
@@ -26,6 +27,8 @@ pub struct Conv {
     pub filter_zero_point: i64,
     /// The type of the sums.
     pub accumulator: ElementType,
+    /// The rounding of float sums.
+    pub accumulation: Accumulation,
 }
 
 impl Operator for Conv {
@@ -45,6 +48,7 @@ impl Operator for Conv {
         "input_zero_point" => input_zero_point,
         "filter_zero_point" => filter_zero_point,
         "accumulator" => accumulator,
+        "accumulation" => accumulation,
     }
 
     fn infer(&self, cx: &Context<'_>) -> Types {
@@ -126,7 +130,10 @@ impl Operator for Conv {
             geometry.strides = vec![1; spatial];
         }
         let accumulator = generator.accumulator(element)?;
-        Some((vec![input, filter], Self { geometry, input_dilation, groups, input_zero_point, filter_zero_point, accumulator }))
+        Some((
+            vec![input, filter],
+            Self { geometry, input_dilation, groups, input_zero_point, filter_zero_point, accumulator, ..Self::default() },
+        ))
     }
 
     fn axes(&self, cx: &Context<'_>) -> Axes {

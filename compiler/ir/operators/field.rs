@@ -49,6 +49,11 @@ pub trait Field {
     /// Takes a value that the text form has read; false when the type does not hold it.
     fn set(&mut self, attribute: Attribute) -> bool;
 
+    /// Tests whether the text form leaves the field out. Such fields are the last ones of an operator.
+    fn is_left_out(&self) -> bool {
+        false
+    }
+
     /// The entity that the field names.
     fn reference(&self) -> Reference<'_> {
         Reference::Nothing
@@ -234,6 +239,10 @@ impl<W: Word> Field for W {
     fn set(&mut self, attribute: Attribute) -> bool {
         let Attribute::Word(word) = attribute else { return false };
         W::from_word(word).map(|value| *self = value).is_some()
+    }
+
+    fn is_left_out(&self) -> bool {
+        W::LEFT_OUT == Some(*self)
     }
 }
 

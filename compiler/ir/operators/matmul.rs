@@ -2,6 +2,7 @@
 
 use super::field::fields;
 use super::{Arity, Context, Operator, Proposal, Types};
+use crate::Accumulation;
 use crate::axes::{self, Axes, Axis};
 use crate::fault::{Ranks, Subject};
 use crate::interpret::contract;
@@ -18,6 +19,8 @@ pub struct Matmul {
     pub right_zero_point: i64,
     /// The type of the sums.
     pub accumulator: ElementType,
+    /// The rounding of float sums.
+    pub accumulation: Accumulation,
 }
 
 impl Operator for Matmul {
@@ -25,7 +28,7 @@ impl Operator for Matmul {
     const OPERANDS: Arity = Arity::Exactly(2);
     const MEANING: &'static str = "Batched product of [… M, K] with the transpose of [… N, K], zero points subtracted first; leading dimensions broadcast; result [… M, N] in the accumulator's type.";
 
-    fields! { "left_zero_point" => left_zero_point, "right_zero_point" => right_zero_point, "accumulator" => accumulator }
+    fields! { "left_zero_point" => left_zero_point, "right_zero_point" => right_zero_point, "accumulator" => accumulator, "accumulation" => accumulation }
 
     fn infer(&self, cx: &Context<'_>) -> Types {
         let (left, right) = (cx.tensor(0)?, cx.tensor(1)?);
@@ -59,7 +62,10 @@ impl Operator for Matmul {
         other.extend([rows, shape[shape.len() - 1]]);
         let right = generator.weights(element, &other)?;
         let (left_zero_point, right_zero_point) = (generator.zero_point(element), generator.zero_point(element));
-        Some((vec![left, right], Self { left_zero_point, right_zero_point, accumulator: generator.accumulator(element)? }))
+        Some((
+            vec![left, right],
+            Self { left_zero_point, right_zero_point, accumulator: generator.accumulator(element)?, ..Self::default() },
+        ))
     }
 
     fn axes(&self, cx: &Context<'_>) -> Axes {

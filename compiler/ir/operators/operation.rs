@@ -3,7 +3,7 @@
 use super::field::{Reference, ReferenceMut};
 use super::rule::Context;
 use super::table::Operation;
-use crate::attribute::{Attribute, AttributeKind};
+use crate::attribute::Attribute;
 use crate::entities::{Constant, Func, Value};
 use crate::fault::Misfit;
 use crate::scalar::ScalarOp;
@@ -21,9 +21,10 @@ impl Operation {
         counted.and_then(|()| self.infer_unchecked(cx)).map_err(|misfit| TypeError { operator: self.op(), misfit })
     }
 
-    /// The fields by their names and kinds.
-    pub fn fields(&self) -> impl Iterator<Item = (&'static str, AttributeKind, Attribute)> {
-        self.field_list().into_iter().map(|(name, field)| (name, field.kind(), field.attribute())).collect::<Vec<_>>().into_iter()
+    /// The fields of the text form by their names.
+    pub fn fields(&self) -> Vec<(&'static str, Attribute)> {
+        let written = self.field_list().into_iter().filter(|(_, field)| !field.is_left_out());
+        written.map(|(name, field)| (name, field.attribute())).collect()
     }
 
     /// Everything that the fields name outside of the instruction.

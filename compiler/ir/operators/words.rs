@@ -6,6 +6,8 @@ pub trait Word: Copy + PartialEq + 'static {
     const ALL: &'static [Self];
     /// The words, in the same order.
     const WORDS: &'static [&'static str];
+    /// The value that the text form leaves out. It is the value before the field is set.
+    const LEFT_OUT: Option<Self> = None;
 
     /// The word of a value.
     fn word(self) -> &'static str {
@@ -225,5 +227,6 @@ mod tests {
         check(Search::MinOrNan);
         check(Order::Smallest);
         check(IndexOperation::Maximum);
+        check(crate::Accumulation::Separate);
     }
 }

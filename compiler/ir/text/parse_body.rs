@@ -143,12 +143,20 @@ impl Parser {
         }
     }
 
-    /// An operator with all its fields in braces, in their order.
+    /// An operator with its fields in braces, in their order. Fields that may be left out are the last ones.
     fn operation(&mut self, op: Op) -> Parsed<Operation> {
         let mut operation = Operation::blank(op);
         let mut begins = true;
         for (name, field) in operation.field_list_mut() {
-            self.mark(if std::mem::take(&mut begins) { "{" } else { "," })?;
+            let before = if begins { "{" } else { "," };
+            if field.is_left_out() {
+                if !self.accept(before) {
+                    break;
+                }
+            } else {
+                self.mark(before)?;
+            }
+            begins = false;
             self.keyword(name)?;
             self.mark("=")?;
             let place = self.place();

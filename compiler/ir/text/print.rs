@@ -178,7 +178,7 @@ impl FunctionPrinter<'_> {
             text.push(' ');
             text.push_str(&list(&data.operands, |&v| self.value(v)));
         }
-        let fields: Vec<(&str, Attribute)> = data.operation.fields().map(|(name, _, attribute)| (name, attribute)).collect();
+        let fields = data.operation.fields();
         if let [(name, Attribute::Expression(expression))] = &fields[..] {
             text.push_str(&format!(" {{\n{}  }}", print_expression(name, expression)));
         } else if !fields.is_empty() {

@@ -35,8 +35,8 @@ pub struct Contraction {
     pub epilogue: Epilogue,
     /// Initial value of the integer sums, for each output channel.
     pub bias: Option<Vec<i32>>,
-    /// Rounding of the sums, if it is decided for the whole contraction.
-    accumulation: Option<Accumulation>,
+    /// Rounding of float sums.
+    accumulation: Accumulation,
 }
 
 impl Deref for Contraction {
@@ -162,7 +162,7 @@ impl Contraction {
             accumulator: conv.accumulator,
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
-            accumulation: data.accumulation,
+            accumulation: conv.accumulation,
         })
     }
 
@@ -203,7 +203,7 @@ impl Contraction {
             accumulator: matmul.accumulator,
             epilogue: Epilogue { operands: vec![], expression: Expression::default() },
             bias: None,
-            accumulation: data.accumulation,
+            accumulation: matmul.accumulation,
         })
     }
 
@@ -251,7 +251,7 @@ impl Contraction {
     /// Tests whether products are added with fused operations on a machine. All parts of a contraction agree, so that sums do not depend on the
     /// division.
     pub fn fuses(&self, machine: &Machine) -> bool {
-        fuses(machine, self.accumulation.unwrap_or_else(|| Accumulation::of_products(self.multiply_accumulates())))
+        fuses(machine, self.accumulation.or_of_products(self.multiply_accumulates()))
     }
 }
 
