@@ -173,9 +173,10 @@ fn access<O: Operations>(inst: &mut Inst<O>, place: Address) {
 /// Returns the accesses of a loop: their positions in the block, with the value of a pointer and the displacement.
 fn accesses<S: Stepped>(function: &Function<Inst<S::Own>>, round: &Round, numbers: &Numbers) -> Vec<(usize, Key, i32)> {
     let mut places = Places::new(function, round, numbers);
-    let sums = sums::<S>(function);
+    let insts = &function.blocks[round.head.0 as usize].insts;
+    let sums = if insts.iter().any(S::reaches_few) { sums::<S>(function) } else { FxHashMap::default() };
     let mut found = vec![];
-    for (at, inst) in function.blocks[round.head.0 as usize].insts.iter().enumerate() {
+    for (at, inst) in insts.iter().enumerate() {
         let memory = accessed(inst).and_then(|address| places.of(address));
         let memory = memory.map(|(key, bytes)| if S::reaches_few(inst) { places.rooted(&sums, key, bytes) } else { (key, bytes) });
         found.extend(memory.map(|(key, bytes)| (at, key, bytes)));
