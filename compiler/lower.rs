@@ -1,7 +1,5 @@
 //! Lowering of a module to a [`Program`]: groups, schedules, one memory plan a method, then kernels with all addresses.
 
-mod alike;
-mod areas;
 mod copied;
 mod device;
 mod division;
@@ -17,8 +15,8 @@ mod stages;
 mod testing;
 
 pub use crate::schedule::{Goal, TECHNIQUES, Technique, Techniques, Threads};
-pub use areas::{Area, Areas, Rank};
 pub use lowered::{LiveRanges, Lowered, Peak};
+pub use options::areas::{Area, Areas, Rank};
 pub use options::{Options, PlanSource};
 
 use crate::diagnostic::Diagnostics;
@@ -29,7 +27,7 @@ use crate::program::{Blob, Device, HostReason, Program};
 use device::OfProgram;
 use division::ranges;
 use memory::variables::Variables;
-use pool::Pool;
+use pool::{Pool, alike};
 use stages::frame::bug;
 use stages::written::LoweredMethod;
 use std::sync::Arc;

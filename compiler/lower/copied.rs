@@ -4,8 +4,8 @@
 //! for each multiply-accumulate operation, or once for each byte that it moves. In the first area, the arena, a copy is a variable: it stays between
 //! calls, as the state does.
 
-use super::areas::Areas;
 use super::memory::variables::Variables;
+use super::options::areas::Areas;
 use super::stages::written::LoweredMethod;
 use crate::machine::Alignment;
 use crate::program::{Address, Blob, Call, Copied, Variable, calls, change_calls};

@@ -1,6 +1,8 @@
 //! Kernels and constants of a program, without duplicates. Open constants (external weights) are merged only if they are the same range of the file.
 //! Other equal contents may be equal by chance, and may differ in the weights that replace them.
 
+pub mod alike;
+
 use crate::ir::{Data, EqualData};
 use crate::kernel::Kernel;
 use crate::program::Blob;

@@ -70,7 +70,7 @@ pub struct Areas {
     list: [Area; MOST_AREAS],
     count: usize,
     /// The area that gets copies of weights, if any.
-    pub(super) weights: Option<usize>,
+    pub(in crate::lower) weights: Option<usize>,
 }
 
 impl Areas {
@@ -93,7 +93,7 @@ impl Areas {
     }
 
     /// Returns the planner's areas. The first one has `taken` bytes less, for the state.
-    pub(super) fn for_plan(&self, taken: u64, alignment: Alignment) -> Vec<plan::Area> {
+    pub(in crate::lower) fn for_plan(&self, taken: u64, alignment: Alignment) -> Vec<plan::Area> {
         let area = |(number, area): (usize, &Area)| {
             // The scratch memory of the arena has whole multiples of the alignment.
             let bytes = if number == 0 { alignment.down(area.bytes.saturating_sub(taken)) } else { area.bytes };

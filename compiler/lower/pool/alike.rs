@@ -1,12 +1,12 @@
 //! Merging of kernels that differ only in constants. The merged kernel reads the constants from memory (`kernel/passes/numbers.rs`). Layers of one
 //! shape often differ only in zero points, scales and shifts. Kernels are merged only if this makes code and constants together smaller.
 
-use super::division::ranges;
-use super::options::Options;
-use super::pool::Pool;
+use super::Pool;
 use crate::kernel::passes::numbers::{Number, Reading, Slots, outline};
 use crate::kernel::passes::renumbered;
 use crate::kernel::{Inst, Kernel, Lane, Region, Statement};
+use crate::lower::division::ranges;
+use crate::lower::options::Options;
 use crate::machine::Machine;
 use crate::program::{Address, Division, Step, change_calls};
 use crate::schedule::Goal;
@@ -32,7 +32,7 @@ fn reading(kernel: &Kernel, machine: &Machine, over: Over) -> Reading {
 
 /// The numbers in which merged kernels may differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Over {
+pub(in crate::lower) enum Over {
     /// Constants of values, for speed.
     Constants,
     /// Counts of shifts in innermost loops, too.
@@ -43,7 +43,7 @@ pub(super) enum Over {
 
 impl Over {
     /// Returns the numbers for options. Ranges for threads and the estimate of a GPU's work read bounds of loops in kernels.
-    pub(super) fn of(options: &Options) -> Self {
+    pub(in crate::lower) fn of(options: &Options) -> Self {
         match options.goal {
             Goal::Speed => Self::Constants,
             Goal::Size if ranges::takes(*options) || options.gpu.is_some() || options.areas.weights.is_some() => Self::Counts,
@@ -77,7 +77,7 @@ fn shifts_in_innermost_loop(kernel: &Kernel) -> bool {
 }
 
 /// Merges kernels of a level. The calls in `steps` are changed to the merged kernels, and pass the addresses of their constants.
-pub(super) fn join(level: usize, (machine, over): (&Machine, Over), steps: Vec<&mut [Step]>, pool: &mut Pool) {
+pub(in crate::lower) fn join(level: usize, (machine, over): (&Machine, Over), steps: Vec<&mut [Step]>, pool: &mut Pool) {
     let mut kernels = pool.take_kernels(level);
     if over == Over::Everything {
         kernels.iter_mut().for_each(|kernel| *kernel = renumbered(kernel));

@@ -1,9 +1,11 @@
 //! Options of lowering.
 
-use super::areas::Areas;
+pub mod areas;
+
 use crate::machine::{CpuMachine, GpuMachine};
 use crate::plan::Effort;
 use crate::schedule::{Goal, Techniques, Threads};
+use areas::Areas;
 
 /// Options of lowering.
 #[derive(Clone, Copy, Debug)]
