@@ -12,7 +12,7 @@ use modelc::ir::Tensor;
 use modelc::ir::random::{self, Options};
 use modelc::kernel::dependence::apart;
 use modelc::kernel::intervals::{Assumed, Interval};
-use modelc::kernel::passes::{KNOWN, PASSES, Pass, WHOLE, grid, narrow, range};
+use modelc::kernel::passes::{KNOWN, PASSES, Pass, WHOLE, grid, narrow, range, with_copies};
 use modelc::kernel::text::{canonical, parse_kernel, parse_kernels};
 use modelc::kernel::verify::verify;
 use modelc::kernel::{Buffer, BufferData, BufferKind, Inst, Kernel, Statement, Value};
@@ -237,12 +237,21 @@ fn interval(text: &str) -> Interval {
 /// Returns the kernel that a pass makes of a kernel.
 fn after(pass: &str, kernel: &Kernel) -> Kernel {
     let ranges = match pass {
+        "private" => return copied(kernel),
         "range" => range::of_divide(kernel).or_else(|| range::of_rounds(kernel, &apart(kernel.pointer_params().count()))),
         name => return passes().find(|pass| pass.name == name).unwrap_or_else(|| panic!("there is no pass {name}")).of(kernel),
     };
     let changed = ranges.expect("a kernel that ranges divide").kernel;
     assert_eq!(verify(&changed), Ok(()), "{changed}");
     changed
+}
+
+/// Returns a kernel whose rounds have copies of their private buffers.
+fn copied(kernel: &Kernel) -> Kernel {
+    let mut copied = kernel.clone();
+    with_copies(&mut copied, &[], &Assumed::default());
+    assert_eq!(verify(&copied), Ok(()), "{copied}");
+    copied
 }
 
 /// Applies the directives of a test to its kernel, and returns the text.

@@ -10,12 +10,15 @@ mod known;
 mod members;
 mod narrow;
 pub mod numbers;
+mod private;
 pub mod range;
 mod renumbered;
+mod values;
 mod whole;
 
 pub use members::joined_copies;
 pub use narrow::narrow;
+pub use private::with_copies;
 pub use renumbered::renumbered;
 
 use super::verify::verify;

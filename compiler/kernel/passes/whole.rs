@@ -11,7 +11,7 @@ pub(super) fn run(kernel: &mut Kernel) {
 }
 
 /// Replaces a `divide` by its body for all rounds. Its loops keep their marks.
-pub(super) fn in_one_range(kernel: &mut Kernel) {
+fn in_one_range(kernel: &mut Kernel) {
     for statement in std::mem::take(&mut kernel.body.statements) {
         let Inst::Divide { extent, mut body, .. } = statement.inst else {
             kernel.body.statements.push(statement);
@@ -23,6 +23,19 @@ pub(super) fn in_one_range(kernel: &mut Kernel) {
         }
         kernel.body.statements.extend(body.statements);
     }
+}
+
+/// Returns the kernel with constants instead of its integer parameters, and without a `divide`.
+pub(super) fn of_all_rounds(kernel: &Kernel, integers: &[i64]) -> Kernel {
+    let mut kernel = kernel.clone();
+    in_one_range(&mut kernel);
+    let constant =
+        |(&param, &number): (&Value, &i64)| Statement { results: smallvec![param], inst: Inst::Constant { bits: number as u64 } };
+    let constants: Vec<Statement> = kernel.body.params.iter().zip(integers).map(constant).collect();
+    kernel.body.statements.splice(0..0, constants);
+    kernel.body.params.clear();
+    kernel.integers = 0;
+    kernel
 }
 
 /// Leaves the rounds of all loops in order.

@@ -5,6 +5,9 @@ use super::work::Work;
 use crate::fuse::Group;
 use crate::fuse::band::Bands;
 use crate::ir::{self, Definition, Extent, Module, Op, Operation, Type, Value};
+use crate::kernel::Buffer;
+use crate::kernel::intervals::{Assumed, Interval};
+use crate::kernel::passes::with_copies;
 use crate::lower::division::lists::Stream;
 use crate::lower::memory::addresses::Addresses;
 use crate::lower::pool::Pool;
@@ -15,6 +18,7 @@ use crate::program::{
 };
 use crate::schedule::piece::{Piece, PieceSlices};
 use crate::schedule::{Argument, Unsupported};
+use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
 /// Maximum number of ranges of a call.
@@ -58,6 +62,22 @@ impl Emission<'_> {
         Ok(Written { steps, calls: writer.calls })
     }
 
+    /// Gives independent rounds their own scratch memory, for a device that runs them at the same time. `bytes` are those of each scratch buffer.
+    fn copy_private(&self, Piece { lowered, extent, .. }: &mut Piece, bytes: &mut [u64]) {
+        let params: Vec<Buffer> = lowered.kernel.pointer_params().map(|(buffer, _)| buffer).collect();
+        let extents = params.iter().zip(&lowered.arguments).filter_map(|(buffer, argument)| {
+            let [low, high] = self.extent(argument)?;
+            Some((buffer.index(), Interval { low, high }))
+        });
+        let integers = extent.map_or(vec![], |rounds| vec![0, rounds as i64]);
+        with_copies(&mut lowered.kernel, &integers, &Assumed { elements: extents.collect(), ..Assumed::default() });
+        for (&buffer, argument) in params.iter().zip(&lowered.arguments) {
+            if let Argument::Scratch(number) = argument {
+                bytes[*number] = bytes[*number].max(lowered.kernel.buffer(buffer).bytes());
+            }
+        }
+    }
+
     /// Writes the kernels of an item. The schedule learns which of its tensors share memory.
     fn kernels<'s>(&self, item: &'s Item<'s>) -> Result<Kernels, (Unsupported, &'s Group)> {
         let (Work::Group(group), Some(Scheduled { choice, needs, scratch_ranges, is_on_device })) =
@@ -67,10 +87,27 @@ impl Emission<'_> {
         };
         let pairs = needs.may_share.iter().chain(&needs.may_slide).copied();
         let shared: Vec<_> = pairs.filter(|&pair| self.addresses.shares(pair)).collect();
-        let pieces = choice.pieces(&shared).map_err(|error| (error, group))?;
+        let mut pieces = choice.pieces(&shared).map_err(|error| (error, group))?;
         let common_from = item.needs.scratch.len();
-        let scratch = Scratch { bytes: needs.scratch.clone(), common_from, ranges: *scratch_ranges, is_on_device: *is_on_device };
+        let mut scratch = Scratch { bytes: needs.scratch.clone(), common_from, ranges: *scratch_ranges, is_on_device: *is_on_device };
+        if scratch.is_on_device {
+            pieces.iter_mut().for_each(|piece| self.copy_private(piece, &mut scratch.bytes));
+        }
         Ok(Kernels { pieces, scratch })
+    }
+
+    /// Returns the bounds of an argument, if it is a run-time extent.
+    fn extent(&self, argument: &Argument) -> Option<[i64; 2]> {
+        let Argument::Tensor(value) = *argument else { return None };
+        let function = self.addresses.resolver.function();
+        let is_index = matches!(function.values[value].ty, Type::Index(_));
+        (is_index && function.interval(Extent::Value(value)).is_bounded()).then(|| self.interval(value))
+    }
+
+    /// Returns the smallest and the largest possible value of an index.
+    fn interval(&self, index: Value) -> [i64; 2] {
+        let interval = self.addresses.resolver.function().interval(Extent::Value(index));
+        [interval.low, interval.high]
     }
 }
 
@@ -215,14 +252,15 @@ impl<'s> Writer<'_, 's> {
             Some(slices) => Division::Blocks(self.blocks(slices, ranges)),
             None => ranges.map_or(Division::Whole, Division::Ranges),
         };
-        let extents = lowered.arguments.iter().enumerate().filter_map(|(position, argument)| self.extent(position, argument)).collect();
+        let bounds = |(position, argument)| Some((position, self.from.extent(argument)?));
+        let extents = lowered.arguments.iter().enumerate().filter_map(bounds).collect();
         Call { kernel, arguments, extents, division, origin }
     }
 
     /// Places the extents of a piece's slices.
     fn blocks(&mut self, slices: PieceSlices, ranges: Option<Ranges>) -> Blocks {
         let PieceSlices { extents, most, block, after_blocks_of: after, strides } = slices;
-        let extents = extents.into_iter().map(|extent| (self.from.addresses.of(self.pool, extent), self.interval(extent))).collect();
+        let extents = extents.into_iter().map(|extent| (self.from.addresses.of(self.pool, extent), self.from.interval(extent))).collect();
         Blocks { extents, most, block, after, strides, ranges }
     }
 
@@ -231,20 +269,6 @@ impl<'s> Writer<'_, 's> {
         let start = self.from.addresses.plan.arena_bytes.next_multiple_of(OFFSET_ALIGNMENT);
         let before = scratch.bytes[..number].iter().map(|bytes| bytes.next_multiple_of(OFFSET_ALIGNMENT));
         Address::Scratch(start + before.sum::<u64>())
-    }
-
-    /// Returns the position and the bounds of an argument, if it is a run-time extent.
-    fn extent(&self, position: usize, argument: &Argument) -> Option<(usize, [i64; 2])> {
-        let Argument::Tensor(value) = *argument else { return None };
-        let function = self.from.addresses.resolver.function();
-        let is_index = matches!(function.values[value].ty, Type::Index(_));
-        (is_index && function.interval(Extent::Value(value)).is_bounded()).then(|| (position, self.interval(value)))
-    }
-
-    /// Returns the smallest and the largest possible value of an index.
-    fn interval(&self, index: Value) -> [i64; 2] {
-        let interval = self.from.addresses.resolver.function().interval(Extent::Value(index));
-        [interval.low, interval.high]
     }
 
     /// Computes the number of ranges of a call, at most `most`, and as many as have scratch memory. Returns it with their memory. `working` has the

@@ -115,11 +115,11 @@ impl<'a> RowwiseSchedule<'a> {
 
 impl Schedule for RowwiseSchedule<'_> {
     fn requirements(&self) -> Requirements {
-        let bytes = |element: ElementType| self.kept.elements() * u64::from(element.bits() / 8);
+        let bytes = |element: ElementType| self.facts.longest * u64::from(element.bits() / 8);
         let of_rows = if self.has_single_rows() { self.passes.scratch(&self.facts.cx) } else { vec![] };
         let of_columns = self.across.iter().flat_map(Across::scratch);
         let scratch = of_rows.into_iter().map(bytes).chain(of_columns).collect();
-        Requirements { scratch, may_share: self.shareable(), private_rounds: self.has_private_rows(), ..Requirements::default() }
+        Requirements { scratch, may_share: self.shareable(), private_rounds: true, ..Requirements::default() }
     }
 
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
@@ -147,7 +147,7 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lower
     }
     for (i, element) in schedule.passes.scratch(&cx).into_iter().enumerate().filter(|_| has_single_rows) {
         let lane = memory_lane(element)?;
-        rows.scratch.push(arguments.scratch(&mut b, format!("row{i}"), i, lane, schedule.kept.elements()));
+        rows.scratch.push(arguments.scratch(&mut b, format!("row{i}"), i, lane, schedule.facts.longest));
     }
     let declare = |across: &'a Across<'a>| across.declare(&mut b, &mut arguments, shared, (rows.scratch.len(), &rows.outputs));
     let across = schedule.across.as_ref().map(declare).transpose()?;
@@ -178,8 +178,7 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lower
             })
         })
     };
-    let of_rows = rows.scratch.iter().filter(|_| schedule.has_private_rows());
-    b.independent_with(of_rows.chain(across.iter().flat_map(Written::columns)).copied().collect());
+    b.independent_with(rows.scratch.iter().chain(across.iter().flat_map(Written::columns)).copied().collect());
     if let Some(across) = &across {
         let together = across.together();
         let tile = |b: &mut KernelBuilder, row: Value, present: u16| b.rounds(false, |b| across.rows(b, row, present));
@@ -435,7 +434,7 @@ impl<'a> Kernel<'_, 'a> {
     fn keeper(&self, tensor: Tensor, channel: Value, flat: Value) -> (Buffer, Value) {
         match self.schedule.passes.keeper(tensor).unwrap_or(Keeper::Output(tensor)) {
             Keeper::Output(output) => (self.rows.outputs[&output], flat),
-            Keeper::Scratch(number) => (self.rows.scratch[number], self.schedule.kept.place(channel, flat)),
+            Keeper::Scratch(number) => (self.rows.scratch[number], channel),
         }
     }
 }

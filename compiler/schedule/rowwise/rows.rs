@@ -4,10 +4,8 @@ use super::across::Across;
 use super::facts::Facts;
 use super::passes::Passes;
 use crate::fuse::Rowwise;
-use crate::kernel::Value;
 use crate::schedule::context::Context;
 use crate::schedule::pair::Pair;
-use crate::schedule::quantity::product;
 use crate::schedule::reductions::reduction::SHORT_WORK;
 use crate::schedule::unsupported::Unsupported;
 
@@ -15,41 +13,9 @@ use crate::schedule::unsupported::Unsupported;
 /// additions.
 const KEPT_FROM: u64 = 6;
 
-/// Rows that a scratch buffer keeps.
-#[derive(Clone, Copy)]
-pub(super) enum Kept {
-    /// The current row, in memory that all rows share one after another.
-    Current {
-        /// Elements of the longest row.
-        elements: u64,
-    },
-    /// Every row, each in its own place.
-    All {
-        /// Elements of all rows.
-        elements: u64,
-    },
-}
-
-impl Kept {
-    /// Returns the elements of a buffer.
-    pub fn elements(self) -> u64 {
-        let (Self::Current { elements } | Self::All { elements }) = self;
-        elements
-    }
-
-    /// Returns the index of an element, from its index in the row and its index in the tensor.
-    pub fn place(self, in_row: Value, in_tensor: Value) -> Value {
-        match self {
-            Self::Current { .. } => in_row,
-            Self::All { .. } => in_tensor,
-        }
-    }
-}
-
 /// Schedule of a group that works row by row.
 pub struct RowwiseSchedule<'a> {
     pub(super) facts: Facts<'a>,
-    pub(super) kept: Kept,
     pub(super) passes: Passes,
     /// Way to compute several rows side by side, if there is one.
     pub(super) across: Option<Across<'a>>,
@@ -63,12 +29,8 @@ impl<'a> RowwiseSchedule<'a> {
     pub fn new(cx: Context<'a>, rows: &'a Rowwise) -> Result<Self, Unsupported> {
         let facts = Facts::new(cx, rows)?;
         let passes = Passes::new(&cx, rows, KEPT_FROM);
-        let kept = match cx.shares_scratch() {
-            true => Kept::Current { elements: facts.longest },
-            false => Kept::All { elements: product(&facts.shape).most(cx.function)? },
-        };
         let across = Across::new(&facts)?;
-        let schedule = Self { facts, kept, passes, across };
+        let schedule = Self { facts, passes, across };
         for pass in 0..schedule.passes.list.len() {
             schedule.walks(pass)?;
             schedule.numbers(pass)?;
@@ -104,11 +66,6 @@ impl<'a> RowwiseSchedule<'a> {
             0..SHORT_WORK => 4,
             _ => 2,
         }
-    }
-
-    /// Tests whether scratch buffers have room for the elements of one row, so that each of several rows at the same time needs its own.
-    pub(super) fn has_private_rows(&self) -> bool {
-        matches!(self.kept, Kept::Current { .. })
     }
 
     /// Tests whether rows are computed one by one: all of them, or the last ones if their number is known only at run time.

@@ -32,7 +32,7 @@ mod writes;
 #[cfg(test)]
 mod tests;
 
-use super::whole::{in_one_range, in_order};
+use super::whole::{in_order, of_all_rounds};
 use super::{COMMON, DEAD, INVARIANTS, KNOWN};
 use crate::dependence::Places;
 use crate::intervals::Assumed;
@@ -44,7 +44,6 @@ use emit::Writer;
 use limits::MOST_POSITIONS;
 pub use limits::WORKGROUP;
 use rustc_hash::FxHashSet;
-use smallvec::smallvec;
 pub use staged::staged;
 pub use team::team;
 use tree::{Independence, Item, Planner};
@@ -87,14 +86,7 @@ pub fn unmarked(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &P
 
 /// Replaces the integer parameters of a kernel by constants, and simplifies it.
 fn with_numbers(kernel: &Kernel, integers: &[i64]) -> Kernel {
-    let mut kernel = kernel.clone();
-    in_one_range(&mut kernel);
-    let constant =
-        |(&param, &number): (&Value, &i64)| Statement { results: smallvec![param], inst: Inst::Constant { bits: number as u64 } };
-    let constants: Vec<Statement> = kernel.body.params.iter().zip(integers).map(constant).collect();
-    kernel.body.statements.splice(0..0, constants);
-    kernel.body.params.clear();
-    kernel.integers = 0;
+    let mut kernel = of_all_rounds(kernel, integers);
     (KNOWN.run)(&mut kernel);
     normal::without_rests(&mut kernel);
     (KNOWN.run)(&mut kernel);

@@ -219,7 +219,8 @@ impl<'k> Planner<'k> {
         (is_apart || tree != Tree::Whole).then_some(Nest { rounds, body: tree })
     }
 
-    /// Tests whether the rounds of a loop may be positions as far as its mark says.
+    /// Tests whether the rounds of a loop may be positions as far as its mark says. Rounds whose private buffers have no copies stay in order
+    /// (`passes/private.rs`).
     fn may_be_apart(&self, region: &Region, range: &Range<usize>) -> bool {
         let is_marked = |statement: &Statement| matches!(&statement.inst, Inst::For { each: true, private, .. } if private.is_empty());
         self.independence == Independence::Places || region.statements[range.clone()].iter().all(is_marked)

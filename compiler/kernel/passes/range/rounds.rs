@@ -4,11 +4,11 @@
 //! is after the loop, such as the rest of a row, runs with the last round. A mark says nothing about statements in a row, so the places of accesses
 //! decide if the rounds are independent of them (`kernel/dependence/`).
 
+use super::super::values::Values;
 use super::in_ranges::InRanges;
 use crate::dependence::{Access, Loops, Places, Rounds};
 use crate::intervals::Assumed;
 use crate::*;
-use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 
 /// A number of rounds that is enough for any useful number of threads. Loops inside are not searched then.
@@ -137,7 +137,7 @@ impl Search<'_> {
 /// Changes the loop at the end of a path to run over a range of its rounds.
 fn cut(kernel: &mut Kernel, path: &[usize], rounds: i64) {
     let Some((&last, outer)) = path.split_last() else { return };
-    let mut values = Values { types: std::mem::take(&mut kernel.types) };
+    let mut values = Values::of(kernel);
     let range = [values.index(), values.index()];
     kernel.integers = 2;
     kernel.body.params = range.to_vec();
@@ -166,40 +166,7 @@ fn cut(kernel: &mut Kernel, path: &[usize], rounds: i64) {
         region.statements.extend(after);
     }
     region.statements.splice(last..last, before);
-    kernel.types = values.types;
-}
-
-/// Makes new values of a kernel.
-struct Values {
-    types: Vec<Type>,
-}
-
-impl Values {
-    fn index(&mut self) -> Value {
-        self.types.push(Type::INDEX);
-        Value::new(self.types.len() - 1)
-    }
-
-    fn add(&mut self, list: &mut Vec<Statement>, inst: Inst) -> Value {
-        let value = self.index();
-        list.push(Statement { results: smallvec![value], inst });
-        value
-    }
-
-    fn constant(&mut self, list: &mut Vec<Statement>, number: i64) -> Value {
-        self.add(list, Inst::Constant { bits: number as u64 })
-    }
-
-    fn mask(&mut self, list: &mut Vec<Statement>, op: CompareOp, a: Value, b: Value) -> Value {
-        self.types.push(Type::scalar(Lane::Mask));
-        let value = Value::new(self.types.len() - 1);
-        list.push(Statement { results: smallvec![value], inst: Inst::Compare { op, a, b } });
-        value
-    }
-
-    fn binary(&mut self, list: &mut Vec<Statement>, op: BinaryOp, a: Value, b: Value) -> Value {
-        self.add(list, Inst::Binary { op, a, b })
-    }
+    kernel.types = values.types();
 }
 
 #[cfg(test)]
