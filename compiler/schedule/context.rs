@@ -99,11 +99,6 @@ impl<'a> Context<'a> {
         self.threads.count > 1
     }
 
-    /// Tests whether rounds of independent loops may use the same scratch memory.
-    pub fn shares_scratch(&self) -> bool {
-        self.machine.shares_scratch()
-    }
-
     /// Tests whether other rounds compute while one waits for its sums.
     pub fn hides_latency(&self) -> bool {
         self.machine.hides_latency

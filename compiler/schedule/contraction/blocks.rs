@@ -337,13 +337,13 @@ impl Lowering<'_> {
         let start = b.add(strips, skipped);
         let offset = |lane: u64| (lane / strip * strip * schedule.panels.blocks + lane % strip) as i64;
         // Half as many loads, where a register holds the scales of two vectors.
-        let at_once = if schedule.together() > 1 && at.cut.width.lanes <= strip { vectors } else { 1 };
+        let joined = if schedule.together() > 1 && at.cut.width.lanes <= strip { vectors } else { 1 };
         let scales: Vec<Value> = (0..vectors)
-            .step_by(at_once as usize)
+            .step_by(joined as usize)
             .flat_map(|v| {
-                let raw = b.load(self.scales, start, offset(v * vector), (at_once * vector) as u16);
+                let raw = b.load(self.scales, start, offset(v * vector), (joined * vector) as u16);
                 let wide = widen(b, raw, self.scale);
-                let parts = (0..at_once).map(|part| if at_once > 1 { b.part(wide, (part * vector) as u16, vector as u16) } else { wide });
+                let parts = (0..joined).map(|part| if joined > 1 { b.part(wide, (part * vector) as u16, vector as u16) } else { wide });
                 parts.collect::<Vec<_>>()
             })
             .collect();

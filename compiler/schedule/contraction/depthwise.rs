@@ -17,6 +17,7 @@ use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::packing;
 use crate::schedule::contraction::operands::panels::{ActiveLanes, Extents, Panels};
 use crate::schedule::contraction::operands::strips::Strips;
+use crate::schedule::contraction::rows::preparation::Preparation;
 use crate::schedule::contraction::rows::staged_rows::{self, ImagePlace, RowPhases};
 use crate::schedule::contraction::rows::staging::{Ring, Staging};
 use crate::schedule::contraction::tiles::loops::hoisted::hoisted;
@@ -66,6 +67,8 @@ pub struct DepthwiseSchedule<'a> {
     /// Element-wise work on the sums.
     element_wise: ElementWise<'a>,
     form: Form,
+    /// The time at which rows are staged.
+    preparation: Preparation,
     staging: Option<Staging>,
     /// Columns of the output, where windows are read from the input though some are cut off at its border.
     in_place: Option<Columns>,
@@ -101,7 +104,8 @@ impl<'a> DepthwiseSchedule<'a> {
         };
         let repeat = work.outputs / work.channels;
         let staged = form != Form::Float || work.reads_halves() || work.is_padded() || repeat != 1;
-        let shorter = if staged && cx.shares_scratch() { work.cut_row(&cx, 1) } else { None };
+        let preparation = Preparation::on(cx.machine);
+        let shorter = if staged && preparation == Preparation::InRounds { work.cut_row(&cx, 1) } else { None };
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let step = if form == Form::Signed16 { 2 } else { 1 };
         let lanes = if form == Form::Sixteens { LANES } else { cx.machine.lanes(2).into() };
@@ -126,7 +130,7 @@ impl<'a> DepthwiseSchedule<'a> {
         }
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);
-        Ok(Self { cx, work, element_wise, form, staging, in_place, shorter, panels, cuts })
+        Ok(Self { cx, work, element_wise, form, preparation, staging, in_place, shorter, panels, cuts })
     }
 
     fn taps(&self) -> Vec<Tap> {
@@ -255,7 +259,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         }
         // A ring keeps rows from round to round. A pixel that is computed in place may overwrite what others have yet to read.
         let overwrites = shared.iter().any(|pair| pair.read == work.input);
-        let apart = if self.staging.is_some() { !self.cx.shares_scratch() } else { !overwrites };
+        let apart = if self.staging.is_some() { self.preparation == Preparation::Ahead } else { !overwrites };
         b.independent(apart);
         let lowering = Lowering { schedule: self, numbers, input, pixels, stored, weights, initial, element_wise, hoisted, range, apart };
         match &self.in_place {
@@ -313,9 +317,9 @@ impl Lowering<'_> {
     fn images(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
         let (work, numbers) = (&self.schedule.work, &self.numbers);
         let sized = Image { work, numbers };
-        let (staging, shares_scratch) = (self.schedule.staging.as_ref(), self.schedule.cx.shares_scratch());
+        let (staging, preparation) = (self.schedule.staging.as_ref(), self.schedule.preparation);
         let buffers = (self.input, self.pixels);
-        if let Some(staging) = staging.filter(|_| !shares_scratch) {
+        if let Some(staging) = staging.filter(|_| preparation == Preparation::Ahead) {
             numbers.batch.repeat(b, |b, image| {
                 let first = numbers.plane_elements.scale(b, image);
                 staged_rows::stage_image(b, sized, staging, buffers, ImagePlace { first, number: image });
@@ -327,7 +331,7 @@ impl Lowering<'_> {
             let (start, end) = self.range.unwrap_or_else(|| (zero, numbers.output[1].value(b)));
             let mut outcome = Ok(());
             let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: image };
-            staged_rows::for_rows(b, sized, shares_scratch, staging, buffers, (place, start..end), |b, at| {
+            staged_rows::for_rows(b, sized, preparation, staging, buffers, (place, start..end), |b, at| {
                 let y = at.y;
                 let [planes, rows, _] = &work.phases;
                 let rows = staged_rows::window_rows(b, sized, staging, at, RowPhases { planes: &planes.list[0], rows: &rows.list[0] });

@@ -173,7 +173,7 @@ impl<'a> DepthwiseRows<'a> {
 
     /// Returns the number of a block's lanes whose sums are computed before the next ones. It is a vector, so that registers hold its weights.
     /// For bytes of four rows it may be the whole block: if registers have room, or if columns cannot be assembled vector by vector.
-    pub(super) fn lanes_at_once(&self, width: Width, rows: u64) -> u64 {
+    pub(super) fn lanes_together(&self, width: Width, rows: u64) -> u64 {
         let (vectors, lanes) = width.vectors(self.cx.machine.lanes(4).into());
         match self.products {
             Products::In16Bits => width.lanes,

@@ -17,6 +17,7 @@ use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::operands::strips::{NARROWEST, Strips};
 use crate::schedule::contraction::operands::weights::Weights;
+use crate::schedule::contraction::rows::preparation::Preparation;
 use crate::schedule::contraction::rows::staging::Staging;
 use crate::schedule::contraction::rows::windows::Windows;
 use crate::schedule::contraction::tiles::register_tile::{choose_tile, joins_rests, lanes_of, loads_part, most_pixels};
@@ -42,6 +43,8 @@ pub struct DirectSchedule<'a> {
     /// Element-wise work on the sums.
     pub(super) element_wise: ElementWise<'a>,
     pub(super) form: Form,
+    /// The time at which rows are staged and panels are filled.
+    pub(super) preparation: Preparation,
     pub(super) staging: Option<Staging>,
     /// Windows that are copied from staged rows.
     pub(super) windows: Option<Windows>,
@@ -151,7 +154,8 @@ impl<'a> DirectSchedule<'a> {
         let must_stage = converts || work.reads_halves() || work.is_padded() || work.channel_planes.is_some();
         let if_staged = if must_stage || by_pixel { None } else { overwritten_if_staged(cx, &work) };
         let staged = must_stage || cx.stages && if_staged.is_some();
-        let may_be_cut = staged && cx.shares_scratch();
+        let preparation = Preparation::on(cx.machine);
+        let may_be_cut = staged && preparation == Preparation::InRounds;
         let shorter = match work.is_pointwise() && work.groups == 1 {
             true => fold_pixels(&cx, &mut work, staged.then_some(form), may_be_cut && cx.in_short_sections).filter(|_| may_be_cut),
             false if may_be_cut && work.joins_rows(&cx, form) => {
@@ -174,8 +178,21 @@ impl<'a> DirectSchedule<'a> {
         let tile = choose_tile(&cx, &work, form, cx.block.is_some());
         let in_32_bits = work.products_in_32_bits();
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
-        let mut schedule =
-            Self { cx, work, element_wise, form, staging, windows, if_staged, shorter, tile, lanes, parts: vec![], in_32_bits };
+        let mut schedule = Self {
+            cx,
+            work,
+            element_wise,
+            form,
+            preparation,
+            staging,
+            windows,
+            if_staged,
+            shorter,
+            tile,
+            lanes,
+            parts: vec![],
+            in_32_bits,
+        };
         schedule.parts = schedule.all_parts();
         if schedule.form.has_excess() {
             // Phases use different taps, which have different excesses.
@@ -190,19 +207,18 @@ impl<'a> DirectSchedule<'a> {
         Ok(schedule)
     }
 
-    /// Returns the elements of the buffer for filled panels: the largest panel, or all panels of a matrix product if rounds share no scratch
-    /// memory.
+    /// Returns the elements of the buffer for filled panels: the largest panel, or all panels of a matrix product if they are filled ahead.
     pub(super) fn filled_elements(&self) -> u64 {
-        if !self.cx.shares_scratch() {
+        if self.preparation == Preparation::Ahead {
             return self.parts.iter().map(|part| part.panels.all_elements()).sum();
         }
         let widths = self.widths();
         self.parts.iter().map(|part| part.panels.filled_elements(&widths)).max().unwrap_or(0)
     }
 
-    /// Returns the number of matrix products that have their own panels, because rounds share no scratch memory.
+    /// Returns the number of matrix products that have their own panels, because they are filled ahead.
     pub(super) fn matrices_apart(&self) -> u64 {
-        if self.cx.shares_scratch() { 1 } else { self.work.matrices.iter().map(|matrices| matrices.count).product() }
+        if self.preparation == Preparation::InRounds { 1 } else { self.work.matrices.iter().map(|matrices| matrices.count).product() }
     }
 
     fn all_parts(&self) -> Vec<Part> {
@@ -246,7 +262,7 @@ impl<'a> DirectSchedule<'a> {
         // Filling a panel that is read only once takes as long as its products. Halves are widened as fast as panels beyond the first-level
         // cache are read.
         let is_large = panels.hold_halves() && panels.filled_elements(&self.widths()) * u64::from(panels.lane().bytes()) > MOST_FILLED;
-        let widens = self.is_one_tile() || is_large && self.cx.shares_scratch();
+        let widens = self.is_one_tile() || is_large && self.preparation == Preparation::InRounds;
         if widens && self.cx.uses(Technique::Widening) {
             panels = panels.widened_by_products(self.cx.machine);
         }
@@ -302,14 +318,14 @@ impl<'a> DirectSchedule<'a> {
         self.staging.as_ref().is_some_and(|staging| staging.chunk.is_some())
     }
 
-    /// Tests whether no rows or panels stay in scratch memory from round to round. If rounds share no scratch memory, each has its own.
+    /// Tests whether no rows or panels stay in scratch memory from round to round.
     pub(super) fn keeps_nothing(&self) -> bool {
-        !self.cx.shares_scratch() || self.staging.is_none() && !self.are_filled() && self.column_words().is_none()
+        self.preparation == Preparation::Ahead || self.staging.is_none() && !self.are_filled() && self.column_words().is_none()
     }
 
     /// Tests whether the panels of a row are independent: they take neither each other's place nor that of chunks.
     pub(super) fn has_panels_apart(&self) -> bool {
-        !self.cx.shares_scratch() || !self.are_filled() && !self.has_chunks()
+        self.preparation == Preparation::Ahead || !self.are_filled() && !self.has_chunks()
     }
 
     /// Returns the strips of a group.

@@ -1,5 +1,6 @@
 //! Loops over rows of windows, which stage the rows that the windows read.
 
+use super::preparation::Preparation;
 use super::sections;
 use super::staging::{Ring, Staging};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Value};
@@ -16,7 +17,7 @@ pub struct ImagePlace {
     pub number: Value,
 }
 
-/// Stages all rows of an image, if rounds share no scratch memory.
+/// Stages all rows of an image ahead of its products.
 pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), at: ImagePlace) {
     let work = image.work;
     let phases = &work.phases[0];
@@ -32,18 +33,17 @@ pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, b
     });
 }
 
-/// Calls `body` for each row of windows in a range. If rounds share scratch memory, it stages the rows that a round's windows read. Otherwise
-/// everything is staged already.
+/// Calls `body` for each row of windows in a range. Rows that a round's windows read are staged in the round, if they are not staged ahead.
 pub fn for_rows(
     b: &mut KernelBuilder,
     image: Image<'_>,
-    shares_scratch: bool,
+    preparation: Preparation,
     staging: Option<&Staging>,
     buffers: (Buffer, Ring),
     (place, rows): (RowPlace, Range<Value>),
     mut body: impl FnMut(&mut KernelBuilder, &RowPlace),
 ) {
-    if !shares_scratch {
+    if preparation == Preparation::Ahead {
         return b.for_values(rows.start, rows.end, 1, |b, y| body(b, &RowPlace { y, ..place }));
     }
     b.for_carry(rows.start, rows.end, 1, &[place.staged], |b, y, staged| {
@@ -96,7 +96,7 @@ pub fn window_rows(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Sta
         for k in 0..rows.taps.len() as u64 {
             let row = b.scale_index(top, 1, (rows.lead + k * work.phases[1].dilation) as i64);
             starts.push(match staging {
-                Some(staging) if staging.whole => {
+                Some(staging) if staging.preparation == Preparation::Ahead => {
                     let plane = b.scale_index(at.plane, work.planes.stride as i64, 0);
                     let first = b.add(at.ring, plane);
                     staging.slot(b, first, offset, row)

@@ -4,6 +4,7 @@
 //! in planes, staging puts the channels of a pixel side by side. A long row of a single pixel is staged in chunks, each just before the
 //! products that read it.
 
+use super::preparation::Preparation;
 use crate::fuse::ChannelPlanes;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value, orders};
@@ -35,9 +36,9 @@ pub struct Staging {
     pub form: Form,
     /// Planes that a window reads, relative to its first one; each has a ring.
     pub planes: Vec<u64>,
-    /// `true` if every padded row of every plane of every image has its own place, because rounds of loops run at the same time. Then each
-    /// padded plane has a ring.
-    pub whole: bool,
+    /// The time at which rows are staged. If it is ahead, every padded row of every plane of every image has its own place, and each padded plane
+    /// has a ring.
+    pub preparation: Preparation,
     /// Number of rings.
     rings: u64,
     /// Rows of a ring.
@@ -99,6 +100,7 @@ impl Staging {
             planes.list.iter().flat_map(|p| (0..p.taps.len() as u64).map(|j| p.lead + j * planes.dilation)).collect();
         reached.sort_unstable();
         reached.dedup();
+        let preparation = Preparation::on(machine);
         // Chunks are staged again for each panel.
         let is_one_row =
             contraction.is_pointwise() && contraction.groups == 1 && contraction.matrices.is_empty() && contraction.pixels() == 1;
@@ -106,14 +108,13 @@ impl Staging {
             && is_one_row
             && !form.is_of_floats()
             && repeat == 1
-            && machine.shares_scratch()
+            && preparation == Preparation::InRounds
             && channels > CHUNK
             && contraction.products_in_32_bits().is_none();
         let chunk = in_chunks.then_some(CHUNK);
         let row = u128::from(width) * u128::from(channels);
-        let whole = !machine.shares_scratch();
         let matrices: u64 = contraction.matrices.iter().map(|matrix| matrix.count).product();
-        let (rings, ring_rows) = if whole {
+        let (rings, ring_rows) = if preparation == Preparation::Ahead {
             let planes = planes.padded(contraction.planes.input);
             (matrices * contraction.batch * planes, rows.padded(contraction.input_size[0]).max(rows.reach()))
         } else {
@@ -126,7 +127,7 @@ impl Staging {
         Ok(Self {
             form,
             planes: reached,
-            whole,
+            preparation,
             rings,
             rows: ring_rows,
             row_elements: chunk.unwrap_or(row as u64),
@@ -217,7 +218,7 @@ impl Staging {
     /// Returns the first element of the slot for a padded row in a ring. If all rows have slots, rings are counted from `first`.
     pub fn slot(&self, b: &mut KernelBuilder, first: Value, ring: u64, padded_row: Value) -> Value {
         let ring = (ring * self.ring_elements()) as i64;
-        if self.whole {
+        if self.preparation == Preparation::Ahead {
             let row = b.scale_index(padded_row, self.row_elements as i64, ring);
             let first = b.scale_index(first, self.ring_elements() as i64, 0);
             return b.add(first, row);

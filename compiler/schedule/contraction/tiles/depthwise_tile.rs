@@ -215,7 +215,7 @@ impl Lowering<'_> {
     /// Computes the sums of a tile's pixels, row by row: a vector for each pixel, or for some that share a vector.
     fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, pixels: u64, side_by_side: u64) -> Vec<Value> {
         let work = &self.schedule.work;
-        let count = self.schedule.lanes_at_once(at.cut.width, at.rows);
+        let count = self.schedule.lanes_together(at.cut.width, at.rows);
         let (stride, window, dilation) = (work.strides[1] * side_by_side, work.window[1], work.phases[2].dilation);
         let run = Run { pixels: pixels / side_by_side, stride, side_by_side, window, dilation };
         let parts: Vec<Vec<Value>> =

@@ -7,6 +7,7 @@ use crate::schedule::contraction::direct::{Part, Ranges};
 use crate::schedule::contraction::operands::cuts::Cut;
 use crate::schedule::contraction::operands::filling::Filled;
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::rows::preparation::Preparation;
 use crate::schedule::contraction::rows::staged_rows::{self, ImagePlace};
 use crate::schedule::loops;
 
@@ -15,7 +16,7 @@ impl Lowering<'_> {
     pub(in crate::schedule::contraction) fn matrices(&self, b: &mut KernelBuilder) -> Built {
         let zero = b.index(0);
         let bases = Bases { left: zero, right: zero, pixel: zero, number: zero };
-        if self.schedule.cx.shares_scratch() {
+        if self.schedule.preparation == Preparation::InRounds {
             return self.matrix_loop(b, 0, bases, &Self::product_of_matrices);
         }
         // Everything is staged and filled before the first product.
@@ -103,7 +104,7 @@ impl Lowering<'_> {
         let inner: u64 = work.matrices[depth + 1..].iter().map(|m| m.count).product();
         let pixels = inner * work.output_size[0] * work.output_size[1];
         let of_one = |b: &mut KernelBuilder, i: Value| {
-            let number = if self.schedule.cx.shares_scratch() {
+            let number = if self.schedule.preparation == Preparation::InRounds {
                 bases.number
             } else {
                 let outer = b.scale_index(bases.number, matrices.count as i64, 0);

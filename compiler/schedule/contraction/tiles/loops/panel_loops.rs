@@ -5,6 +5,7 @@ use super::places::{Built, OutputRow, PanelOperands, PanelPlace, TilePlace, Tile
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::contraction::direct::{Part, Ranges};
 use crate::schedule::contraction::operands::cuts::Cut;
+use crate::schedule::contraction::rows::preparation::Preparation;
 use crate::schedule::loops;
 
 impl Lowering<'_> {
@@ -104,7 +105,7 @@ impl Lowering<'_> {
     fn panel_operands(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> PanelOperands {
         let channel = self.first_channel(b, at);
         let (lane, element) = self.panel_start(b, part, at);
-        let weights = if part.panels.are_filled() && !self.schedule.cx.shares_scratch() {
+        let weights = if part.panels.are_filled() && self.schedule.preparation == Preparation::Ahead {
             let panel = self.filled_at(b, part, at, row.product);
             b.add(panel, element)
         } else if part.panels.are_filled() {

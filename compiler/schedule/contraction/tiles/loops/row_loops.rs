@@ -5,6 +5,7 @@ use super::places::{Bases, Built, OutputRow, Segments, WindowRow};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
 use crate::schedule::contraction::direct::{Part, Ranges};
 use crate::schedule::contraction::geometry::places::RowPlace;
+use crate::schedule::contraction::rows::preparation::Preparation;
 use crate::schedule::contraction::rows::staged_rows::{self, RowPhases};
 use crate::schedule::loops::if_then;
 use crate::schedule::quantity::Number;
@@ -47,8 +48,8 @@ impl Lowering<'_> {
                 let ring = self.first_ring(b, bases, image);
                 let place = RowPlace { image: first, plane, y: zero, staged, ring };
                 let buffers = (self.input, self.pixels);
-                let (image, staging, shares_scratch) = (self.image(), self.schedule.staging.as_ref(), self.schedule.cx.shares_scratch());
-                staged_rows::for_rows(b, image, shares_scratch, staging, buffers, (place, start..end), |b, place| {
+                let (image, staging, preparation) = (self.image(), self.schedule.staging.as_ref(), self.schedule.preparation);
+                staged_rows::for_rows(b, image, preparation, staging, buffers, (place, start..end), |b, place| {
                     outcome = body(b, &WindowRow { place: *place, pixel, product: bases.number });
                 });
                 outcome
@@ -59,7 +60,7 @@ impl Lowering<'_> {
     /// Returns the first ring of an image, if all rows are staged.
     fn first_ring(&self, b: &mut KernelBuilder, bases: Bases, image: Value) -> Value {
         let work = &self.schedule.work;
-        if self.schedule.cx.shares_scratch() {
+        if self.schedule.preparation == Preparation::InRounds {
             return bases.number;
         }
         let number = self.image_number(b, bases, image);
