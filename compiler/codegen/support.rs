@@ -104,17 +104,19 @@ impl Format {
 
 impl Support {
     /// Returns the number of words of each argument.
-    pub fn arguments(self) -> Vec<usize> {
-        match self {
-            Self::Divide | Self::DivideSigned | Self::HighProduct => vec![1, 1],
-            Self::Long(_) => vec![2, 2],
+    pub fn arguments(self) -> &'static [usize] {
+        let (count, words) = match self {
+            Self::Divide | Self::DivideSigned | Self::HighProduct => (2, 1),
+            Self::Long(_) => (2, 2),
             Self::Float(format, op) => match op {
-                FloatOp::SquareRoot | FloatOp::Truncate | FloatOp::ToSigned | FloatOp::ToUnsigned => vec![format.words()],
-                FloatOp::FromSigned | FloatOp::FromUnsigned => vec![2],
-                _ => vec![format.words(); 2],
+                FloatOp::SquareRoot | FloatOp::Truncate | FloatOp::ToSigned | FloatOp::ToUnsigned => (1, format.words()),
+                FloatOp::FromSigned | FloatOp::FromUnsigned => (1, 2),
+                _ => (2, format.words()),
             },
-            Self::Convert(from, _) => vec![from.words()],
-        }
+            Self::Convert(from, _) => (1, from.words()),
+        };
+        let all = if words == 2 { &[2, 2] } else { &[1, 1] };
+        &all[..count]
     }
 
     /// Returns the number of words of the result.

@@ -84,7 +84,18 @@ impl Ops for Computing {
     }
 
     fn truth(&mut self, test: Test<u32>) -> u32 {
-        u32::from(lane::compare(test.op, Lane::I32, test.a.into(), number(test.b).into()))
+        let (a, b) = (test.a, number(test.b));
+        let (signed_a, signed_b) = (a as i32, b as i32);
+        u32::from(match test.op {
+            CompareOp::Equal => a == b,
+            CompareOp::NotEqual => a != b,
+            CompareOp::Less => signed_a < signed_b,
+            CompareOp::LessEqual => signed_a <= signed_b,
+            CompareOp::Greater => signed_a > signed_b,
+            CompareOp::GreaterEqual => signed_a >= signed_b,
+            CompareOp::UnsignedLess => a < b,
+            CompareOp::UnsignedLessEqual => a <= b,
+        })
     }
 
     fn choose(&mut self, test: Test<u32>, yes: u32, no: u32) -> u32 {

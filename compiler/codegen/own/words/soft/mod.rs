@@ -23,9 +23,14 @@ use parts::Pair;
 
 /// Computes the result of a support function from its arguments.
 pub fn compute<O: Ops>(ops: &mut O, what: Support, arguments: &[O::Word]) -> Vec<O::Word> {
+    result(ops, what, arguments)[..what.result()].to_vec()
+}
+
+/// Computes the result of a support function. A result of one word is the first one.
+fn result<O: Ops>(ops: &mut O, what: Support, arguments: &[O::Word]) -> Pair<O> {
     let (first, second) = arguments.split_at(what.arguments()[0]);
     let (a, b) = (pair(ops, first), pair(ops, second));
-    let found = match what {
+    match what {
         Support::Divide => [divide::words(ops, false, a[0], b[0]); 2],
         Support::DivideSigned => [divide::words(ops, true, a[0], b[0]); 2],
         Support::HighProduct => [ops.long_product(true, a[0], b[0])[1]; 2],
@@ -51,8 +56,7 @@ pub fn compute<O: Ops>(ops: &mut O, what: Support, arguments: &[O::Word]) -> Vec
             FloatOp::ToSigned => convert::to_signed(ops, format, a),
             FloatOp::ToUnsigned => convert::to_unsigned(ops, format, a),
         },
-    };
-    found[..what.result()].to_vec()
+    }
 }
 
 /// Extends one or two words to 64 bits with zeros.

@@ -1,19 +1,19 @@
 //! Tests of support functions, computed on the host and compared with the host's arithmetic.
 
-use super::compute;
+use super::result;
 use crate::codegen::own::words::tests::Computing;
 use crate::codegen::support::{FloatOp, Format, LongOp, Support};
 
-pub(super) fn words(format: Format, bits: u64) -> Vec<u32> {
-    if format == Format::Double { vec![bits as u32, (bits >> 32) as u32] } else { vec![bits as u32] }
-}
-
-fn whole(words: &[u32]) -> u64 {
-    words.iter().rev().fold(0, |bits, &word| bits << 32 | u64::from(word))
-}
-
-pub(super) fn call(what: Support, arguments: &[Vec<u32>]) -> u64 {
-    whole(&compute(&mut Computing, what, &arguments.concat()))
+/// Calls a support function. Its arguments and its result are bits of one or two words.
+pub(super) fn call(what: Support, arguments: &[u64]) -> u64 {
+    let (mut words, mut count) = ([0; 4], 0);
+    for (&bits, &width) in arguments.iter().zip(what.arguments()) {
+        words[count] = bits as u32;
+        words[count + width - 1] = (bits >> (32 * (width - 1))) as u32;
+        count += width;
+    }
+    let [low, high] = result(&mut Computing, what, &words[..count]);
+    u64::from(low) | if what.result() == 2 { u64::from(high) << 32 } else { 0 }
 }
 
 /// A pseudo-random generator of bits (xorshift).
@@ -118,12 +118,7 @@ fn floats_are_those_of_the_host() {
                 if !of_integers && let (edge, Some(other)) = (&EDGES[round % EDGES.len()], EDGES.get(round / EDGES.len())) {
                     (a, b) = (edge.0(format), other.0(format));
                 }
-                let arguments = match (of_integers, what.arguments().len()) {
-                    (true, _) => vec![words(Format::Double, a)],
-                    (_, 1) => vec![words(format, a)],
-                    _ => vec![words(format, a), words(format, b)],
-                };
-                let (found, wanted) = (call(what, &arguments), host(format, op, a, b));
+                let (found, wanted) = (call(what, &[a, b]), host(format, op, a, b));
                 let both_nan = gives_float && is_nan(format, found) && is_nan(format, wanted);
                 assert!(found == wanted || both_nan, "{what:?} of {a:#x} and {b:#x}: {found:#x}, not {wanted:#x}");
             }
@@ -137,12 +132,12 @@ fn formats_are_converted_as_the_host_does() {
     for round in 0..20_000 {
         let edge = |format| EDGES.get(round).map(|edge| edge.0(format));
         let bits = edge(Format::Single).unwrap_or_else(|| random.float(Format::Single, 0x3F80_0000));
-        let found = call(Support::Convert(Format::Single, Format::Double), &[words(Format::Single, bits)]);
+        let found = call(Support::Convert(Format::Single, Format::Double), &[bits]);
         let wanted = f64::from(f32::from_bits(bits as u32));
         assert!(found == wanted.to_bits() || wanted.is_nan() && is_nan(Format::Double, found), "{bits:#x}: {found:#x}");
         let near = (random.next() % 400 + 850) << 52;
         let bits = edge(Format::Double).unwrap_or_else(|| random.float(Format::Double, near));
-        let found = call(Support::Convert(Format::Double, Format::Single), &[words(Format::Double, bits)]);
+        let found = call(Support::Convert(Format::Double, Format::Single), &[bits]);
         let wanted = f64::from_bits(bits) as f32;
         assert!(found == u64::from(wanted.to_bits()) || wanted.is_nan() && is_nan(Format::Single, found), "{bits:#x}: {found:#x}");
     }
@@ -152,15 +147,15 @@ fn formats_are_converted_as_the_host_does() {
 #[test]
 fn halves_are_kept() {
     for bits in 0..=u64::from(u16::MAX) {
-        let single = call(Support::Convert(Format::Half, Format::Single), &[vec![bits as u32]]);
-        let back = call(Support::Convert(Format::Single, Format::Half), &[vec![single as u32]]);
+        let single = call(Support::Convert(Format::Half, Format::Single), &[bits]);
+        let back = call(Support::Convert(Format::Single, Format::Half), &[single]);
         let nan = bits & 0x7FFF > 0x7C00;
         assert!(
             if nan { is_nan(Format::Single, single) && back & 0x7FFF > 0x7C00 } else { back == bits },
             "{bits:#x}: {single:#x}, {back:#x}"
         );
     }
-    let half = |single: f32| call(Support::Convert(Format::Single, Format::Half), &[vec![single.to_bits()]]);
+    let half = |single: f32| call(Support::Convert(Format::Single, Format::Half), &[single.to_bits().into()]);
     assert_eq!([half(1.0), half(-2.5), half(65504.0), half(65520.0), half(5.96e-8), half(2.9e-8)], [0x3C00, 0xC100, 0x7BFF, 0x7C00, 1, 0]);
 }
 
@@ -183,10 +178,10 @@ fn integers_are_divided() {
         let high = (i64::from(low as i32) * i64::from(other as i32)) >> 32;
         let unsigned = low.checked_div(other).unwrap_or(0);
         for (what, wanted) in [(Support::Divide, unsigned), (Support::DivideSigned, signed), (Support::HighProduct, high as u32)] {
-            assert_eq!(call(what, &[vec![low], vec![other]]), u64::from(wanted), "{what:?} of {low:#x} and {other:#x}");
+            assert_eq!(call(what, &[low.into(), other.into()]), u64::from(wanted), "{what:?} of {low:#x} and {other:#x}");
         }
         for (op, wanted) in wanted {
-            let found = call(Support::Long(op), &[words(Format::Double, a), words(Format::Double, b)]);
+            let found = call(Support::Long(op), &[a, b]);
             assert_eq!(found, wanted, "{op:?} of {a:#x} and {b:#x}");
         }
     }

@@ -3,7 +3,7 @@
 //! With `MODELC_ALL_FLOATS=1`, functions of one operand are tested with every operand. Those of two are tested with all pairs of [`patterns`] and with
 //! [`PAIRS`] pseudo-random pairs.
 
-use super::tests::{Random, call, host, infinity, is_nan, sign, words};
+use super::tests::{Random, call, host, infinity, is_nan, sign};
 use crate::codegen::support::{FloatOp, Format, Support};
 use crate::kernel::interpret::lane;
 use crate::kernel::{ConvertOp, Lane};
@@ -63,7 +63,7 @@ fn same(format: Format, found: u64, wanted: u64) -> bool {
 /// Tries a function of one binary32 operand with all operands.
 fn of_one(what: Support, result: Format, wanted: impl Fn(u64) -> u64 + Sync) {
     run(1 << 32, 1_234_567, |bits| {
-        let (found, wanted) = (call(what, &[words(Format::Single, bits)]), wanted(bits));
+        let (found, wanted) = (call(what, &[bits]), wanted(bits));
         assert!(same(result, found, wanted), "{what:?} of {bits:#x}: {found:#x}, not {wanted:#x}");
     });
 }
@@ -73,7 +73,7 @@ fn of_two(format: Format, op: FloatOp) {
     let what = Support::Float(format, op);
     let gives_float = matches!(op, FloatOp::Add | FloatOp::Multiply | FloatOp::Divide);
     let compare = |a: u64, b: u64| {
-        let (found, wanted) = (call(what, &[words(format, a), words(format, b)]), host(format, op, a, b));
+        let (found, wanted) = (call(what, &[a, b]), host(format, op, a, b));
         let good = if gives_float { same(format, found, wanted) } else { found == wanted };
         assert!(good, "{what:?} of {a:#x} and {b:#x}: {found:#x}, not {wanted:#x}");
     };
@@ -114,7 +114,7 @@ fn integers_of_floats() {
     for op in [FloatOp::ToSigned, FloatOp::ToUnsigned] {
         let what = Support::Float(Format::Single, op);
         run(1 << 32, 7_654_321, |bits| {
-            let (found, wanted) = (call(what, &[words(Format::Single, bits)]), host(Format::Single, op, bits, 0));
+            let (found, wanted) = (call(what, &[bits]), host(Format::Single, op, bits, 0));
             assert_eq!(found, wanted, "{what:?} of {bits:#x}");
         });
     }
@@ -128,7 +128,7 @@ fn promoted_numbers() {
 #[test]
 fn halves_of_numbers() {
     run(1 << 32, 2_345_678, |bits| {
-        let found = call(Support::Convert(Format::Single, Format::Half), &[words(Format::Single, bits)]);
+        let found = call(Support::Convert(Format::Single, Format::Half), &[bits]);
         let wanted = lane::convert(ConvertOp::FloatToHalf, Lane::F32, Lane::I16, bits) & 0xFFFF;
         let both_nan = found & 0x7FFF > 0x7C00 && wanted & 0x7FFF > 0x7C00;
         assert!(found == wanted || both_nan, "{bits:#x}: {found:#x}, not {wanted:#x}");
