@@ -21,7 +21,7 @@ pub fn choose<'a>(cx: Context<'a>, root: Inst) -> Result<Box<dyn Schedule + 'a>,
     let taps = contraction.window[0] * contraction.window[1];
     if multiplied && taps <= depthwise::MAX_TAPS && contraction.is_one_plane() && contraction.is_one_phase() {
         let takes_planes = depthwise_planes::takes(&cx, &contraction);
-        if depthwise::takes_lanes(&cx, &contraction) && (contraction.channels <= depthwise::REACH || !takes_planes) {
+        if depthwise::takes_lanes(&cx, &contraction) && (depthwise::reaches_neighbours(&cx, &contraction) || !takes_planes) {
             return Ok(Box::new(DepthwiseSchedule::new(cx, contraction)?));
         }
         if depthwise_rows::takes(&cx, &contraction) {

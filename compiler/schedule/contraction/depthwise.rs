@@ -47,9 +47,6 @@ const INTEGER_PIXELS: u64 = 2;
 /// Channels whose sums are lanes of a vector register, if products of bytes are not added in the same instruction.
 const LANES: u64 = 4;
 
-/// Maximum bytes between neighbouring pixels that one pointer serves. Beyond, planes take fewer instructions.
-pub const REACH: u64 = 127;
-
 /// Minimum number of multiply-accumulates for which parts are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
 
@@ -89,6 +86,15 @@ pub fn takes_lanes(cx: &Context<'_>, work: &Contraction) -> bool {
     // With more padding, planes take fewer instructions.
     let is_full = work.outputs.next_multiple_of(LANES) * 3 <= work.outputs * 5;
     have_vectors && is_of_bytes && weights_fit && is_image && is_full && cx.uses(Technique::Lanes)
+}
+
+/// Maximum bytes that a displacement of four lanes reaches.
+const REACH: u64 = 127;
+
+/// Tests whether one pointer serves neighbouring pixels, or pointers are stepped from one to the next. Small code shares kernels, which read the
+/// distances of rows at run time. So it steps no pointers in windows of several rows, and takes fewer instructions in planes.
+pub fn reaches_neighbours(cx: &Context<'_>, work: &Contraction) -> bool {
+    cx.goal == Goal::Speed || work.channels <= REACH || work.window[0] == 1
 }
 
 impl<'a> DepthwiseSchedule<'a> {
