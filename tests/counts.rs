@@ -1,5 +1,7 @@
 //! Executed instructions of code for aarch64, Cortex-M and RISC-V, held to the recorded ones: see `cargo xtask count`.
 
+#[path = "counts/layers.rs"]
+mod layers;
 #[path = "counts/page.rs"]
 mod page;
 mod support;
@@ -69,6 +71,6 @@ fn main() -> std::process::ExitCode {
             Needs::Both(&Needs::Corpus("tflite"), &TOOLS),
             small_code_executes_at_most_two_fifths_more,
         ),
-        ("the_page_of_microcontrollers_holds", Needs::Corpus("tflite"), page::the_page_of_microcontrollers_holds),
+        ("the_page_of_microcontrollers_holds", Needs::Both(&Needs::Corpus("tflite"), &TOOLS), page::the_page_of_microcontrollers_holds),
     ])
 }

@@ -1,11 +1,13 @@
 //! `docs/MICROCONTROLLERS.md`: instructions, flash and RAM of models on microcontrollers. `MODELC_BLESS=1 cargo test --test counts` rewrites it.
 
+use crate::layers::LAYERS;
 use crate::support;
 use modelc::interface::Footprint;
 use modelc::{Model, Settings};
 use std::fmt::Write;
-use xtask::count::model;
+use std::path::Path;
 use xtask::count::table::Row;
+use xtask::count::{Session, model};
 
 const HEAD: &str = "\
 # Models on microcontrollers
@@ -141,11 +143,42 @@ fn page(record: &[Row]) -> Result<String, String> {
     Ok(text)
 }
 
-/// Compares the page with the recorded counts and with objects compiled now.
+/// Cores on which layers are counted, each beside CMSIS-NN.
+const CORES_OF_LAYERS: [&str; 3] = ["cortex-m4f", "cortex-m55", "rv32imc"];
+
+/// Largest ratio to CMSIS-NN that is accepted for a layer on each core.
+const MOST_OF_CMSIS_NN: [f64; 3] = [0.8, 0.8, 1.0];
+
+/// Returns the section of single layers. Counts each of them.
+fn layers() -> Result<String, String> {
+    let mut text = String::from(
+        "\n## Layers\n\nInstructions for 1000 multiply-accumulates of models of one layer, with the call and requantization. All but the last have a ReLU.\nAfter the \
+         stroke: CMSIS-NN of July 2026, with DSP on M4 and MVE on M55.\n\n| layer | cortex-m4f | cortex-m55 | rv32imc |\n|---|--:|--:|--:|\n",
+    );
+    let session = Session::new(Path::new(env!("CARGO_BIN_EXE_modelc")))?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = folder.path().join("layer.tflite");
+    for layer in &LAYERS {
+        std::fs::write(&path, layer.model()).map_err(|error| error.to_string())?;
+        let mut cells = Vec::new();
+        for ((core, theirs), most) in CORES_OF_LAYERS.iter().zip(layer.cmsis_nn).zip(MOST_OF_CMSIS_NN) {
+            let ours = session.count(&path, core, "speed")?.all() * 1000 / layer.multiply_accumulates();
+            if ours as f64 > theirs as f64 * most {
+                return Err(format!("{} on {core}: {ours} instructions are more than {most} of {theirs}", layer.name));
+            }
+            cells.push(format!("{} / {}", grouped(ours), grouped(theirs)));
+        }
+        let _ = writeln!(text, "| {} | {} |", layer.name, cells.join(" | "));
+    }
+    Ok(text)
+}
+
+/// Compares the page with the recorded counts, with objects compiled now, and with layers counted now.
 pub fn the_page_of_microcontrollers_holds() {
     let mut record = xtask::count::recorded().unwrap_or_else(|error| panic!("{error}"));
     record.retain(|row| !row.level.starts_with("aarch64"));
-    let wanted = page(&record).unwrap_or_else(|error| panic!("{error}"));
+    let tables = page(&record).and_then(|page| Ok(page + &layers()?));
+    let wanted = tables.unwrap_or_else(|error| panic!("{error}"));
     let path = support::own("docs/MICROCONTROLLERS.md");
     if std::env::var_os("MODELC_BLESS").is_some() {
         std::fs::write(&path, &wanted).expect("the page can be written");
