@@ -1,9 +1,11 @@
 //! Compilation of a model's bytes with settings to an object, its header and its report.
 
+mod board;
 mod gpu;
 mod memory;
 mod settings;
 
+pub use board::Excess;
 pub use gpu::{GpuMode, GpuSettings};
 pub use memory::bytes;
 pub use settings::Settings;
@@ -16,6 +18,7 @@ use crate::ir::Module;
 use crate::ir::data::Bytes;
 use crate::lower::Lowered;
 use crate::pipeline;
+use crate::target::Board;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,7 +46,8 @@ pub fn compile(settings: &Settings, bytes: Arc<dyn Bytes>, file: &str) -> Result
     let info = model_info(&*bytes, file);
     let files = object_files(&lowered, &module, &info, &options)?;
     let inputs = std::iter::once(file).chain(settings.data.iter().map(String::as_str)).map(PathBuf::from).collect();
-    Ok(Compiled { module, lowered, info, options, files, inputs })
+    let board = settings.board();
+    Ok(Compiled { module, lowered, info, options, files, inputs, board })
 }
 
 /// Returns the facts about a model's file for outputs.
@@ -130,9 +134,25 @@ pub struct Compiled {
     /// The files that were read, which no output may replace.
     #[doc(hidden)]
     pub inputs: Vec<PathBuf>,
+    /// The board of `--target`, if its memory is known.
+    #[doc(hidden)]
+    pub board: Option<Board>,
 }
 
 impl Compiled {
+    /// Returns the memories of the chosen board that are too small; none if `--target` names no board with known memory.
+    #[doc(hidden)]
+    pub fn excesses(&self) -> Vec<Excess> {
+        self.board.as_ref().map_or(vec![], |board| self.excesses_of(board))
+    }
+
+    /// Returns the memories of a board that are too small.
+    #[doc(hidden)]
+    pub fn excesses_of(&self, board: &Board) -> Vec<Excess> {
+        let (footprint, program) = (&self.files.record.footprint, &self.lowered.program);
+        board::Needs { footprint, program, options: &self.options }.excesses(board)
+    }
+
     /// Returns the object as a static library.
     #[doc(hidden)]
     pub fn archive(&self) -> Image {

@@ -1,6 +1,7 @@
 //! Targets: spellings of GCC, Rust and the Android NDK for one name each. CPU levels, and their bits in `modelc_config`. Everything is checked
 //! here, before a back end sees it.
 
+mod board;
 mod chips;
 mod modifiers;
 mod names;
@@ -8,6 +9,7 @@ mod row;
 
 use crate::diagnostic::{Diagnostic, codes, did_you_mean, nearest};
 use crate::machine::{CpuMachine, Extension, Isa, MACHINES, machine};
+pub use board::Board;
 pub use chips::{CHIPS, Chip, Memory};
 pub use names::CORES;
 use row::row;

@@ -63,6 +63,20 @@ impl Compiled {
         self.files.record.footprint.arena_bytes()
     }
 
+    /// Returns warnings: the memories of the board of [`Settings::target`](crate::Settings::target) that are too small for the model.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), modelc::Error> {
+    /// let model = modelc::Model::open("tests/models/softmax_untrained_i8.tflite")?;
+    /// let warnings = |board: &str| Ok::<_, modelc::Error>(model.compile(&modelc::Settings::new().target(board))?.warnings());
+    /// assert!(warnings("nrf52840")?.is_empty() && warnings("cortex-m4f")?.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn warnings(&self) -> Vec<String> {
+        self.excesses().iter().map(ToString::to_string).collect()
+    }
+
     /// Returns the methods, with the shapes of the settings.
     pub fn methods(&self) -> Vec<Method> {
         Method::all(&self.module, &[])

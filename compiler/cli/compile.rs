@@ -9,6 +9,7 @@ use super::options::{Common, ObjectArguments};
 use super::outcome::Outcome;
 use super::output::{grouped, usage};
 use super::progress;
+use super::require::{self, Limits, Subject};
 use super::sizes;
 use crate::codegen::listing::{Listing, listing};
 use crate::compile::{self, file_name, main_kind};
@@ -102,14 +103,9 @@ fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diag
     }
     let bytes = map(path)?;
     let compiled = progress::during(&format!("compiling {path}"), || compile::compile(&settings, bytes.clone(), path))?;
-    if let Some(limits) = &arguments.require {
-        super::require::check(
-            super::require::Limits { text: limits, page: "--report" },
-            path,
-            &compiled.files.record.footprint,
-            &compiled.lowered.peaks,
-        )?;
-    }
+    let limits = arguments.require.as_deref().map(|text| Limits { text, page: "--report" });
+    let (footprint, peaks) = (&compiled.files.record.footprint, &compiled.lowered.peaks[..]);
+    require::check(limits, &Subject { file: path, footprint, peaks, excesses: &compiled.excesses() })?;
     let write = |request: &Request| match request.kind {
         kind if is_program(kind) => {
             let model = TestedModel { bytes: bytes.clone(), path, settings: &settings };

@@ -8,10 +8,12 @@ use super::options::{Common, ObjectArguments};
 use super::outcome::Outcome;
 use super::output::{grouped, usage};
 use super::progress;
-use crate::compile;
+use super::require::{self, Limits, Subject};
+use crate::compile::{self, Excess};
 use crate::diagnostic::Diagnostics;
 use crate::emit::{Built, Framework, ModelRecord, Output, Variant, package, variant_name, variants};
 use crate::interface::identifier;
+use crate::target::Board;
 use crate::{Compiled, Settings};
 use clap::Args;
 use serde_json::json;
@@ -65,8 +67,10 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
     let files = Files::new(arguments.common.inputs().chain([arguments.model.as_str()]));
     let mut compiled = Vec::new();
     for variant in &variants {
-        let number = levels.iter().position(|&(target, level)| variant_name(target, level) == variant.name);
-        compiled.push(arguments.compiled(&settings[number.unwrap_or(0)], variant)?);
+        let is_of = |number: &usize| variant_name(levels[*number].0, levels[*number].1) == variant.name;
+        let numbers: Vec<usize> = (0..levels.len()).filter(is_of).collect();
+        let boards: Vec<Board> = numbers.iter().filter_map(|&number| settings[number].board()).collect();
+        compiled.push(arguments.compiled(&settings[numbers.first().copied().unwrap_or(0)], variant, &boards)?);
     }
     let build =
         |(variant, compiled): (&Variant, &Compiled)| Built::new(variant, &compiled.lowered.program, &compiled.options, &compiled.files);
@@ -83,21 +87,18 @@ impl Arguments {
         if self.targets.is_empty() { vec![None] } else { self.targets.iter().map(|target| Some(target.as_str())).collect() }
     }
 
-    fn compiled(&self, settings: &Settings, variant: &Variant) -> Result<Compiled, Diagnostics> {
+    /// Compiles the model for a variant. `boards` are the boards with its core.
+    fn compiled(&self, settings: &Settings, variant: &Variant, boards: &[Board]) -> Result<Compiled, Diagnostics> {
         let model = &self.model;
         let bytes = map(model)?;
         let during = format!("compiling {model} for {}", variant.name);
         let compiled = progress::during(&during, || compile::compile(settings, bytes.clone(), model))?;
-        if let Some(limits) = &self.require {
-            let target = settings.target.as_ref().map_or(String::new(), |target| format!(" --target {target}"));
-            let page = format!("modelc inspect {model}{target} --html");
-            super::require::check(
-                super::require::Limits { text: limits, page: &page },
-                model,
-                &compiled.files.record.footprint,
-                &compiled.lowered.peaks,
-            )?;
-        }
+        let target = settings.target.as_ref().map_or(String::new(), |target| format!(" --target {target}"));
+        let page = format!("modelc inspect {model}{target} --html");
+        let limits = self.require.as_deref().map(|text| Limits { text, page: &page });
+        let (footprint, peaks) = (&compiled.files.record.footprint, &compiled.lowered.peaks[..]);
+        let excesses: Vec<Excess> = boards.iter().flat_map(|board| compiled.excesses_of(board)).collect();
+        require::check(limits, &Subject { file: model, footprint, peaks, excesses: &excesses })?;
         Ok(compiled)
     }
 

@@ -15,14 +15,15 @@ use super::options::{Common, ObjectArguments};
 use super::outcome::Outcome;
 use super::output::{grouped, table, usage};
 use super::progress;
-use super::{require, sizes};
+use super::require::{self, Limits, Subject};
+use super::sizes;
 use crate::diagnostic::{Diagnostics, Kind};
 use crate::emit::difference::difference;
 use crate::emit::info::{abi_hash, hex};
 use crate::emit::{self, ModelRecord, OutputKind};
 use crate::frontend::{self, Format};
 use crate::interface::MethodMemory;
-use crate::lower::{Lowered, Peak};
+use crate::lower::Lowered;
 use crate::program::{Method, Port, calls};
 use crate::{Compiled, Settings, compile};
 use clap::Args;
@@ -68,6 +69,11 @@ impl Arguments {
     fn wants_json(&self) -> bool {
         self.json || self.common.messages.format == MessageFormat::Json
     }
+
+    /// Returns the limits of `--require`, if it is given.
+    fn limits(&self) -> Option<Limits<'_>> {
+        self.require.as_deref().map(|text| Limits { text, page: "--html" })
+    }
 }
 
 /// Shows the contents of a file.
@@ -88,7 +94,10 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             return Err(usage(message).help("write it while compiling: --report OUT.html").into());
         }
         print(&records_text(arguments, &records))?;
-        return within_limits(arguments, records.iter().map(|record| (record, &[][..])));
+        for record in &records {
+            require::check(arguments.limits(), &Subject { file, footprint: &record.footprint, peaks: &[], excesses: &[] })?;
+        }
+        return Ok(Outcome::Done);
     }
     let settings = arguments.object.settings(&arguments.common, arguments.target.as_deref(), file, file)?;
     let settings = Settings { lists_schedules: arguments.schedules, ..settings };
@@ -111,7 +120,9 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
                 None if arguments.wants_json() => print(&format!("{:#}\n", model_json(&listing, &compiled)))?,
                 None => print(&model_text(&listing, &compiled, detail))?,
             }
-            within_limits(arguments, [(&compiled.files.record, &compiled.lowered.peaks[..])])
+            let (footprint, peaks) = (&compiled.files.record.footprint, &compiled.lowered.peaks[..]);
+            require::check(arguments.limits(), &Subject { file, footprint, peaks, excesses: &compiled.excesses() })?;
+            Ok(Outcome::Done)
         }
         // A mistake on the command line is no property of the model.
         Err(errors) if errors.0.iter().any(|error| error.kind() == Kind::Usage) => Err(errors),
@@ -123,19 +134,6 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
             Err(errors)
         }
     }
-}
-
-/// Checks models against the limits of `--require`, if it is given.
-fn within_limits<'a>(
-    arguments: &Arguments,
-    models: impl IntoIterator<Item = (&'a ModelRecord, &'a [Peak])>,
-) -> Result<Outcome, Diagnostics> {
-    if let Some(limits) = &arguments.require {
-        for (record, peaks) in models {
-            require::check(require::Limits { text: limits, page: "--html" }, &arguments.file, &record.footprint, peaks)?;
-        }
-    }
-    Ok(Outcome::Done)
 }
 
 fn records_text(arguments: &Arguments, records: &[ModelRecord]) -> String {

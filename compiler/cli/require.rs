@@ -1,7 +1,8 @@
-//! `--require arena<=64K,stack<=2K,flash<=300K`, and limits of the areas of `--memory`
+//! `--require arena<=64K,stack<=2K,flash<=300K`, limits of the areas of `--memory`, and memory of the board
 
+use super::console::note;
 use super::output::{grouped, table, usage};
-use crate::compile;
+use crate::compile::{self, Excess};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::interface::Footprint;
 use crate::lower::Peak;
@@ -15,28 +16,56 @@ pub struct Limits<'a> {
     pub page: &'a str,
 }
 
-/// Checks a model against limits. `peaks` are the peaks of its methods, if they are known.
+/// A compiled model.
+pub struct Subject<'a> {
+    /// The model's file.
+    pub file: &'a str,
+    /// Memory that it needs.
+    pub footprint: &'a Footprint,
+    /// Peaks of its methods; empty if they are not known.
+    pub peaks: &'a [Peak],
+    /// Memories of the boards that are too small.
+    pub excesses: &'a [Excess],
+}
+
+/// Checks a model against the limits of `--require` and the memory of boards. Without limits, a board that is too small is a warning.
 ///
 /// # Errors
-/// A diagnostic if a limit is malformed. Otherwise one for each exceeded limit; for the arena it lists the live tensors at the peak.
-pub fn check(Limits { text: limits, page }: Limits<'_>, file: &str, footprint: &Footprint, peaks: &[Peak]) -> Result<(), Diagnostics> {
-    let malformed = |limit: &str| {
-        did_you_mean(
-            usage(format!("--require {limit} is not understood"))
-                .expected("arena<=64K, stack<=2K or flash<=1M, or an area of --memory", limit),
-            limit.split("<=").next().unwrap_or(limit).trim(),
-            words(footprint),
-        )
+/// A diagnostic if a limit is malformed. Otherwise one for each exceeded limit, and for each memory that is too small. For the arena it lists the
+/// live tensors at the peak.
+pub fn check(limits: Option<Limits<'_>>, subject: &Subject<'_>) -> Result<(), Diagnostics> {
+    let Some(limits) = limits else {
+        subject.excesses.iter().for_each(|excess| note(&format!("warning: {excess}")));
+        return Ok(());
     };
-    let parsed = |limit| parse(limit, footprint).ok_or_else(|| malformed(limit));
-    let limits = limits.split(',').map(parsed).collect::<Result<Vec<_>, _>>()?;
+    let parsed = |limit| parse(limit, subject.footprint).ok_or_else(|| malformed(limit, subject.footprint));
+    let parsed = limits.text.split(',').map(parsed).collect::<Result<Vec<_>, _>>()?;
+    let of_limits = parsed.into_iter().filter_map(|limit| over(limit, limits.page, subject));
     let errors: Vec<Diagnostic> =
-        limits.into_iter().filter_map(|limit| over(limit, page, footprint, peaks)).map(|error| error.in_file(file)).collect();
+        of_limits.chain(subject.excesses.iter().map(too_small)).map(|error| error.in_file(subject.file)).collect();
     if errors.is_empty() { Ok(()) } else { Err(Diagnostics(errors)) }
 }
 
+/// Makes the diagnostic about a limit that is not understood.
+fn malformed(limit: &str, footprint: &Footprint) -> Diagnostic {
+    did_you_mean(
+        usage(format!("--require {limit} is not understood")).expected("arena<=64K, stack<=2K or flash<=1M, or an area of --memory", limit),
+        limit.split("<=").next().unwrap_or(limit).trim(),
+        words(footprint),
+    )
+}
+
+/// Makes the diagnostic about a memory of a board that is too small.
+fn too_small(excess: &Excess) -> Diagnostic {
+    let [most, needed, missing] = [excess.most, excess.needed, excess.missing()].map(grouped);
+    Diagnostic::new(codes::REQUIREMENT, format!("the model needs more {} than {} has", excess.memory, excess.board))
+        .expected(format!("at most {most} B"), format!("{needed} B, {missing} B too much\n{}", excess.parts))
+        .help(excess.advice())
+}
+
 /// Returns a diagnostic if the model exceeds a limit.
-fn over((what, most): (&str, u64), page: &str, footprint: &Footprint, peaks: &[Peak]) -> Option<Diagnostic> {
+fn over((what, most): (&str, u64), page: &str, subject: &Subject<'_>) -> Option<Diagnostic> {
+    let Subject { footprint, peaks, .. } = subject;
     let needed = match what {
         "arena" => footprint.arena_bytes(),
         "stack" => footprint.stack_bytes,

@@ -10,7 +10,7 @@ use crate::ir::{Data, Module};
 use crate::lower::{self, Goal, PlanSource, TECHNIQUES, Techniques, Threads};
 use crate::machine::CpuMachine;
 use crate::plan::Effort;
-use crate::target::{self, Target};
+use crate::target::{self, Board, Target};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -343,6 +343,11 @@ impl Settings {
             None => target::host()?,
         };
         Ok((target, target::levels(target, self.cpu.as_deref())?))
+    }
+
+    /// Returns the chip or board of the target, if its memory is known.
+    pub fn board(&self) -> Option<Board> {
+        Board::of(self.target.as_deref()?)
     }
 
     /// Returns the float ABI of a target.

@@ -287,7 +287,7 @@ codes! {
         "An input or output has a dimension without an upper bound."
         "Give one: `--bound in0.DIMENSION=N`.";
     602 REQUIREMENT Invalid
-        "The model exceeds a limit of `--require`."
+        "The model exceeds a limit of `--require`, or the memory of the board."
         "`--report page.html` shows what uses the memory.";
     605 OTHER_MODEL Invalid
         "The weights do not belong to this object."

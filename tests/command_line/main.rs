@@ -3,6 +3,7 @@
 mod advice;
 mod areas;
 mod arrays;
+mod boards;
 mod export;
 mod folder;
 mod foreign;
