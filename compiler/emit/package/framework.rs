@@ -1,7 +1,7 @@
 //! Build systems and frameworks for which packages are written, and what each of them does not take.
 
-use super::machines::UNTRAPPED;
-use super::variant::Variant;
+use super::machines::{Machine, UNTRAPPED};
+use super::variant::{NeededFpu, Needs, Variant};
 use crate::diagnostic::{Diagnostic, codes, did_you_mean};
 
 /// A build system or a framework.
@@ -120,8 +120,11 @@ impl Framework {
         }
         let mut known: Vec<(String, &str)> = Vec::new();
         for variant in variants.iter().filter(|_| self != Self::CMake) {
-            let fpu = [(variant.beside_plain, true), (variant.beside_fpu, false)].into_iter().find(|(is_given, _)| *is_given);
-            let condition = self.condition(variant, fpu.map(|(_, fpu)| fpu), "");
+            // Libraries of Arduino lie in a folder for each core.
+            let condition = match (self, variant.machine.arduino) {
+                (Self::Arduino, [folder, ..]) => (*folder).to_owned(),
+                _ => self.condition(variant, variant.needs(false), ""),
+            };
             if let Some((_, other)) = known.iter().find(|(other, _)| *other == condition) {
                 let error = Diagnostic::new(codes::EXPORT, format!("{} cannot tell {other} and {} apart", self.name(), variant.name));
                 return Err(error.help("export one of them, or each to a folder of its own"));
@@ -169,7 +172,7 @@ impl Framework {
     }
 
     /// Returns the condition under which a build uses a variant, in the framework's language.
-    pub(super) fn condition(self, variant: &Variant, needs_fpu: Option<bool>, upper: &str) -> String {
+    pub(super) fn condition(self, variant: &Variant, needs: Needs, upper: &str) -> String {
         let machine = &variant.machine;
         match self {
             Self::CMake if machine.cmake.0.is_empty() => format!("CMAKE_SYSTEM_PROCESSOR STREQUAL \"{}\"", variant.name),
@@ -177,10 +180,10 @@ impl Framework {
                 let (system, processor) = machine.cmake;
                 format!("CMAKE_SYSTEM_NAME MATCHES \"^({system})$\" AND CMAKE_SYSTEM_PROCESSOR MATCHES \"^({processor})$\"")
             }
-            Self::Zephyr => kconfig(variant, needs_fpu, Words { not: "NOT ", and: " AND ", prefix: "CONFIG_" }),
+            Self::Zephyr => kconfig(variant, needs, Words { not: "NOT ", and: " AND ", prefix: "CONFIG_" }),
             Self::EspIdf => machine.chips.join("|"),
-            Self::CmsisPack => cmsis(machine.cmsis, needs_fpu),
-            Self::Arduino => machine.macros.replace('@', upper),
+            Self::CmsisPack => cmsis(machine.cmsis, needs),
+            Self::Arduino => macros(machine, needs, upper),
         }
     }
 }
@@ -197,24 +200,59 @@ pub(super) struct Words {
 }
 
 /// Returns a condition over Kconfig's options.
-pub(super) fn kconfig(variant: &Variant, needs_fpu: Option<bool>, Words { not, and, prefix }: Words) -> String {
-    let fpu = needs_fpu.map(|fpu| if fpu { "FPU" } else { "!FPU" });
+pub(super) fn kconfig(variant: &Variant, needs: Needs, Words { not, and, prefix }: Words) -> String {
+    let fpu: &[&str] = match needs.fpu {
+        NeededFpu::Either => &[],
+        NeededFpu::Absent => &["!FPU"],
+        NeededFpu::Present => &["FPU"],
+        NeededFpu::Single => &["FPU", "!CPU_HAS_FPU_DOUBLE_PRECISION"],
+        NeededFpu::Double => &["FPU", "CPU_HAS_FPU_DOUBLE_PRECISION"],
+    };
+    let dsp = needs.dsp.map(|dsp| if dsp { "ARMV8_M_DSP" } else { "!ARMV8_M_DSP" });
+    let mve: &[&str] = match needs.fpu {
+        _ if !needs.mve => &[],
+        NeededFpu::Either | NeededFpu::Absent => &["ARMV8_1_M_MVEI"],
+        NeededFpu::Present | NeededFpu::Single | NeededFpu::Double => &["ARMV8_1_M_MVEI", "ARMV8_1_M_MVEF"],
+    };
     let is_strict = variant.name.contains("strict-align");
     let of_machine = variant.machine.zephyr.iter().copied().filter(|option| !(is_strict && *option == UNTRAPPED));
-    let options = of_machine.chain(fpu).map(|option| match option.strip_prefix('!') {
+    let options = of_machine.chain(fpu.iter().copied()).chain(dsp).chain(mve.iter().copied());
+    let options = options.map(|option| match option.strip_prefix('!') {
         Some(option) => format!("{not}{prefix}{option}"),
         None => format!("{prefix}{option}"),
     });
     options.collect::<Vec<_>>().join(and)
 }
 
-/// Returns the elements of a pack's condition, one for each kind of FPU that fits.
-fn cmsis(core: &str, needs_fpu: Option<bool>) -> String {
-    let one = |unit: &str| format!("      <accept Dcore=\"{core}\"{unit}/>");
-    let of = |units: &[&str]| units.iter().map(|unit| one(&format!(" Dfpu=\"{unit}\""))).collect::<Vec<_>>().join("\n");
-    match needs_fpu {
-        None => one(""),
-        Some(true) => of(&["FPU", "SP_FPU", "DP_FPU"]),
-        Some(false) => of(&["NO_FPU"]),
-    }
+/// Returns the elements of a pack's condition, one for each combination of units that fits.
+fn cmsis(core: &str, needs: Needs) -> String {
+    let fpu: &[&str] = match needs.fpu {
+        NeededFpu::Either => &[""],
+        NeededFpu::Absent => &[" Dfpu=\"NO_FPU\""],
+        NeededFpu::Present => &[" Dfpu=\"FPU\"", " Dfpu=\"SP_FPU\"", " Dfpu=\"DP_FPU\""],
+        // `FPU` does not tell the precision.
+        NeededFpu::Single => &[" Dfpu=\"FPU\"", " Dfpu=\"SP_FPU\""],
+        NeededFpu::Double => &[" Dfpu=\"DP_FPU\""],
+    };
+    let dsp = match needs.dsp {
+        None => "",
+        Some(true) => " Ddsp=\"DSP\"",
+        Some(false) => " Ddsp=\"NO_DSP\"",
+    };
+    let mve: &[&str] = match needs.fpu {
+        _ if !needs.mve => &[""],
+        NeededFpu::Either => &[" Dmve=\"MVE\"", " Dmve=\"FP_MVE\""],
+        NeededFpu::Absent => &[" Dmve=\"MVE\""],
+        NeededFpu::Present | NeededFpu::Single | NeededFpu::Double => &[" Dmve=\"FP_MVE\""],
+    };
+    let pairs = fpu.iter().flat_map(|fpu| mve.iter().map(move |mve| (fpu, mve)));
+    pairs.map(|(fpu, mve)| format!("      <accept Dcore=\"{core}\"{fpu}{dsp}{mve}/>")).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns a condition of the preprocessor. `upper` is the prefix of macros in `header.h`.
+fn macros(machine: &Machine, needs: Needs, upper: &str) -> String {
+    let doubles = (needs.fpu == NeededFpu::Double).then_some("defined(__ARM_FP) && (__ARM_FP & 8) != 0");
+    let dsp = (needs.dsp == Some(true)).then_some("defined(__ARM_FEATURE_DSP)");
+    let of_core = machine.macros.replace('@', upper);
+    [of_core.as_str()].into_iter().chain(doubles).chain(dsp).collect::<Vec<_>>().join(" && ")
 }

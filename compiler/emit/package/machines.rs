@@ -22,14 +22,40 @@ pub struct Machine {
     pub arduino: &'static [&'static str],
     /// A condition of the preprocessor that is true on these boards; `@` stands for the prefix of macros in `header.h`.
     pub macros: &'static str,
-    /// `true` if code may use a floating-point unit.
-    pub has_fpu: bool,
+    /// The floating-point unit that code may use.
+    pub fpu: Fpu,
+    /// `true` if code uses DSP instructions, which not all chips with the core have.
+    pub dsp: bool,
+    /// `true` if code uses MVE, which not all chips with the core have.
+    pub mve: bool,
+}
+
+/// A floating-point unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fpu {
+    /// No unit.
+    Absent,
+    /// A unit that may have no binary64.
+    Single,
+    /// A unit with binary64, which not all chips with the core have.
+    Double,
 }
 
 /// The option of Zephyr that code with unaligned accesses needs off.
 pub const UNTRAPPED: &str = "!TRAP_UNALIGNED_ACCESS";
 
-const NONE: Machine = Machine { of: "", cmake: ("", ""), zephyr: &[], cmsis: "", chips: &[], arduino: &[], macros: "", has_fpu: false };
+const NONE: Machine = Machine {
+    of: "",
+    cmake: ("", ""),
+    zephyr: &[],
+    cmsis: "",
+    chips: &[],
+    arduino: &[],
+    macros: "",
+    fpu: Fpu::Absent,
+    dsp: false,
+    mve: false,
+};
 
 /// Makes the row of a level of Cortex-M.
 const fn cortex(of: &'static str, zephyr: &'static [&'static str], cmsis: &'static str, macros: &'static str) -> Machine {
@@ -56,19 +82,20 @@ const MACHINES: &[Machine] = &[
     Machine { arduino: &["cortex-m23"], ..cortex("cortex-m23", &["CPU_CORTEX_M23"], "Cortex-M23", "defined(__ARM_ARCH_8M_BASE__)") },
     Machine { arduino: &["cortex-m3"], ..cortex("cortex-m3", &["CPU_CORTEX_M3", UNTRAPPED], "Cortex-M3", "defined(__ARM_ARCH_7M__)") },
     M4,
-    Machine { of: "cortex-m4f", has_fpu: true, ..M4 },
+    Machine { of: "cortex-m4f", fpu: Fpu::Single, ..M4 },
     Machine {
         arduino: &["cortex-m7"],
-        has_fpu: true,
+        fpu: Fpu::Single,
         ..cortex("cortex-m7", &["CPU_CORTEX_M7", UNTRAPPED], "Cortex-M7", "defined(__ARM_ARCH_7EM__) && @_ON_M7")
     },
     Machine {
         arduino: &["cortex-m33"],
-        has_fpu: true,
+        fpu: Fpu::Single,
+        dsp: true,
         ..cortex("cortex-m33", &["CPU_CORTEX_M33", UNTRAPPED], "Cortex-M33", "defined(__ARM_ARCH_8M_MAIN__)")
     },
-    Machine { has_fpu: true, ..cortex("cortex-m55", &["CPU_CORTEX_M55", UNTRAPPED], "Cortex-M55", "") },
-    Machine { has_fpu: true, ..cortex("cortex-m85", &["CPU_CORTEX_M85", UNTRAPPED], "Cortex-M85", "") },
+    Machine { fpu: Fpu::Single, mve: true, ..cortex("cortex-m55", &["CPU_CORTEX_M55", UNTRAPPED], "Cortex-M55", "") },
+    Machine { fpu: Fpu::Single, mve: true, ..cortex("cortex-m85", &["CPU_CORTEX_M85", UNTRAPPED], "Cortex-M85", "") },
     Machine {
         zephyr: &["RISCV", "!64BIT"],
         chips: &["esp32c2", "esp32c3"],
@@ -115,7 +142,12 @@ impl Machine {
         let plain = level.split('+').next().unwrap_or(level);
         let row = MACHINES.iter().find(|row| row.of == plain).or_else(|| MACHINES.iter().find(|row| row.of == target.name));
         let row = row.copied().unwrap_or(NONE);
-        Self { has_fpu: row.has_fpu && !level.contains("+nofp"), ..row }
+        let fpu = match row.fpu {
+            _ if level.contains("+nofp") => Fpu::Absent,
+            Fpu::Single if level.contains("+dp") => Fpu::Double,
+            fpu => fpu,
+        };
+        Self { fpu, dsp: row.dsp && !level.contains("+nodsp"), ..row }
     }
 }
 

@@ -9,6 +9,7 @@ mod variant;
 
 pub use framework::Framework;
 pub use machines::variant_name;
+use variant::Needs;
 pub use variant::{Variant, variants};
 
 use super::arm::has_floats;
@@ -48,13 +49,9 @@ impl Built {
         }
     }
 
-    /// Tells which of a core's kinds fits: with FPU, without, or either.
-    fn needs_fpu(&self) -> Option<bool> {
-        match &self.variant {
-            Variant { machine, beside_plain, .. } if machine.has_fpu && (self.uses_floats || *beside_plain) => Some(true),
-            Variant { machine, beside_fpu: true, .. } if !machine.has_fpu => Some(false),
-            _ => None,
-        }
+    /// Returns what the variant needs of a core.
+    fn needs(&self) -> Needs {
+        self.variant.needs(self.uses_floats)
     }
 
     /// Returns places of the variant's files in the package, without the template's.
@@ -80,7 +77,7 @@ impl Built {
             ("VARIANT", self.variant.name.clone()),
             ("LIBRARY", self.library_name.clone()),
             ("FOLDER", folder.to_owned()),
-            ("CONDITION", framework.condition(&self.variant, self.needs_fpu(), upper)),
+            ("CONDITION", framework.condition(&self.variant, self.needs(), upper)),
         ]
     }
 }
@@ -93,7 +90,7 @@ pub fn package(framework: Framework, name: &str, folder: &Path, built: &[Built])
     let chips: Vec<&str> = built.iter().flat_map(|built| built.variant.machine.chips).copied().collect();
     let depends: Vec<String> = built
         .iter()
-        .map(|built| framework::kconfig(&built.variant, built.needs_fpu(), framework::Words { not: "!", and: " && ", prefix: "" }))
+        .map(|built| framework::kconfig(&built.variant, built.needs(), framework::Words { not: "!", and: " && ", prefix: "" }))
         .collect();
     let words = vec![
         ("NAME", name.to_owned()),

@@ -42,6 +42,59 @@ fn texts_of_each_framework() {
     insta::assert_snapshot!("package_arduino", printed(Framework::Arduino, &built(&["cortex-m4f", "cortex-m7"], true)));
 }
 
+/// Returns the conditions of variants whose code uses floats, or does not.
+fn conditions(framework: Framework, spellings: &[&str], uses_floats: bool) -> Vec<String> {
+    of(spellings).iter().map(|variant| framework.condition(variant, variant.needs(uses_floats), "NET")).collect()
+}
+
+#[test]
+fn a_unit_for_binary64_is_asked_for() {
+    let accepts = |units: &[&str]| -> String {
+        let lines = units.iter().map(|unit| format!("      <accept Dcore=\"Cortex-M7\"{unit}/>"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let double = accepts(&[" Dfpu=\"DP_FPU\""]);
+    assert_eq!(conditions(Framework::CmsisPack, &["stm32h743"], true), [&*double]);
+    assert_eq!(conditions(Framework::CmsisPack, &["stm32h743"], false), [accepts(&[""])]);
+    let single = accepts(&[" Dfpu=\"FPU\"", " Dfpu=\"SP_FPU\""]);
+    assert_eq!(conditions(Framework::CmsisPack, &["stm32f746", "stm32h743"], false), [&*single, &*double]);
+    let of_core = "CONFIG_CPU_CORTEX_M7 AND NOT CONFIG_TRAP_UNALIGNED_ACCESS AND CONFIG_FPU";
+    assert_eq!(
+        conditions(Framework::Zephyr, &["stm32f746", "stm32h743"], true),
+        [format!("{of_core} AND NOT CONFIG_CPU_HAS_FPU_DOUBLE_PRECISION"), format!("{of_core} AND CONFIG_CPU_HAS_FPU_DOUBLE_PRECISION")]
+    );
+    assert_eq!(conditions(Framework::Zephyr, &["stm32f746"], true), [of_core]);
+    let on_m7 = "defined(__ARM_ARCH_7EM__) && NET_ON_M7";
+    assert_eq!(conditions(Framework::Arduino, &["stm32h743"], true), [format!("{on_m7} && defined(__ARM_FP) && (__ARM_FP & 8) != 0")]);
+    assert_eq!(conditions(Framework::Arduino, &["stm32f746"], true), [on_m7]);
+    // Both libraries would lie in one folder.
+    assert!(Framework::Arduino.check("net", &of(&["stm32f746", "stm32h743"])).is_err());
+    assert!(Framework::CmsisPack.check("net", &of(&["stm32f746", "stm32h743"])).is_ok());
+}
+
+#[test]
+fn optional_instructions_are_asked_for() {
+    assert_eq!(conditions(Framework::Arduino, &["cortex-m33"], false), ["defined(__ARM_ARCH_8M_MAIN__) && defined(__ARM_FEATURE_DSP)"]);
+    assert_eq!(conditions(Framework::Arduino, &["cortex-m33+nodsp"], false), ["defined(__ARM_ARCH_8M_MAIN__)"]);
+    let of_core = "CONFIG_CPU_CORTEX_M33 AND NOT CONFIG_TRAP_UNALIGNED_ACCESS";
+    assert_eq!(
+        conditions(Framework::Zephyr, &["cortex-m33", "cortex-m33+nodsp"], false),
+        [format!("{of_core} AND CONFIG_ARMV8_M_DSP"), format!("{of_core} AND NOT CONFIG_ARMV8_M_DSP")]
+    );
+    let units = |framework, spelling, uses_floats| {
+        let condition = conditions(framework, &[spelling], uses_floats).remove(0);
+        let parts =
+            condition.split([' ', '/']).filter(|part| ["Dfpu", "Ddsp", "Dmve", "CONFIG_ARM"].iter().any(|word| part.starts_with(word)));
+        parts.map(str::to_owned).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(units(Framework::CmsisPack, "cortex-m33", false), "Ddsp=\"DSP\"");
+    assert_eq!(units(Framework::CmsisPack, "cortex-m33+nodsp", false), "");
+    assert_eq!(units(Framework::CmsisPack, "cortex-m55", false), "Dmve=\"MVE\" Dmve=\"FP_MVE\"");
+    assert_eq!(units(Framework::Zephyr, "cortex-m85", false), "CONFIG_ARMV8_1_M_MVEI");
+    assert_eq!(units(Framework::Zephyr, "cortex-m55", true), "CONFIG_ARMV8_1_M_MVEI CONFIG_ARMV8_1_M_MVEF");
+    assert!(units(Framework::CmsisPack, "cortex-m85", true).ends_with("Dfpu=\"DP_FPU\" Dmve=\"FP_MVE\""));
+}
+
 #[test]
 fn equal_machines_are_one_variant() {
     let names: Vec<String> = of(&["stm32f407", "nrf52840", "cortex-m4f", "x86_64"]).into_iter().map(|variant| variant.name).collect();
