@@ -276,7 +276,7 @@ const LEVEL_SPELLINGS: &[(&[&str], &str)] = &[
 /// default is every level where the object can ask the CPU (x86-64), or its header the operating system (aarch64).
 ///
 /// # Errors
-/// The errors of [`level`].
+/// The errors of [`level`], and a usage diagnostic for several levels of a 32-bit machine.
 pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static CpuMachine>, Diagnostic> {
     let mut machines: Vec<&CpuMachine> = match names {
         None if target.isa == Isa::X86_64 || target.asks_system_for_features() => target.machines().collect(),
@@ -285,7 +285,18 @@ pub fn levels(target: &Target, names: Option<&str>) -> Result<Vec<&'static CpuMa
     };
     machines.sort_by_key(|machine| std::cmp::Reverse(preference(machine)));
     machines.dedup();
-    Ok(machines)
+    match machines[..] {
+        [first, _, ..] if first.index_bits == 32 => Err(several(target, &machines)),
+        _ => Ok(machines),
+    }
+}
+
+/// Makes the diagnostic about several levels of a 32-bit machine: its objects cannot ask which one runs.
+fn several(target: &Target, machines: &[&CpuMachine]) -> Diagnostic {
+    let levels: Vec<&str> = machines.iter().map(|machine| machine.level).collect();
+    Diagnostic::new(codes::UNKNOWN_LEVEL, format!("an object for {} has one CPU level", target.name))
+        .expected("one level", levels.join(", "))
+        .help(format!("compile an object for each: --cpu {}", levels.join(", --cpu ")))
 }
 
 /// Returns the preference of a level. `init` uses the level with the longest vectors, which determine its speed. Among equals it uses the one
@@ -560,6 +571,17 @@ mod tests {
         assert_eq!(names("aarch64", Some("aarch64,aarch64+dotprod")), ["aarch64+dotprod", "aarch64"]);
         assert_eq!(names("riscv64", Some("rv64gc,rv64gcv_zvl256b,rv64gcv")), ["rv64gcv", "riscv64"]);
         assert_eq!(levels(super::target("x86_64").unwrap(), Some("x86-64-v2,")).unwrap_err().code, codes::UNKNOWN_LEVEL);
+    }
+
+    #[test]
+    fn objects_of_32_bit_machines_have_one_level() {
+        let with = |target: &str, list| levels(super::target(target).unwrap(), Some(list)).map(|machines| machines.len());
+        assert_eq!(with("thumbv7em-none-eabihf", "cortex-m4f, cortex-m4f"), Ok(1));
+        for (target, list) in [("thumbv7em-none-eabihf", "cortex-m4f,cortex-m7+dp"), ("cortex-m55", "cortex-m55,cortex-m55+strict-align")] {
+            let error = with(target, list).unwrap_err();
+            assert!(error.code == codes::UNKNOWN_LEVEL && error.message.contains("has one CPU level"), "{error}");
+            assert!(error.help.as_deref().is_some_and(|help| help.contains("--cpu cortex-m55") || help.contains("--cpu cortex-m4f")));
+        }
     }
 
     #[test]

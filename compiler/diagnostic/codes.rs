@@ -309,7 +309,7 @@ codes! {
         "Unknown target."
         "`modelc targets` lists targets and their spellings.";
     703 UNKNOWN_LEVEL Usage
-        "The CPU level is unknown, or belongs to another target."
+        "The CPU level is unknown, belongs to another target, or is one too many."
         "`modelc targets` lists the levels.";
     704 OTHER_CPU Usage
         "The CPU of this computer does not support the chosen level or target."
