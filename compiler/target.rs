@@ -3,6 +3,7 @@
 
 mod board;
 mod chips;
+mod memory;
 mod modifiers;
 mod names;
 mod row;
@@ -10,7 +11,8 @@ mod row;
 use crate::diagnostic::{Diagnostic, codes, did_you_mean, nearest};
 use crate::machine::{CpuMachine, Extension, Isa, MACHINES, machine};
 pub use board::Board;
-pub use chips::{CHIPS, Chip, Memory};
+pub use chips::{CHIPS, Chip};
+pub use memory::{Bank, Memory};
 pub use names::CORES;
 use row::row;
 pub use row::{ObjectFormat, Platform, Target};

@@ -84,7 +84,7 @@ pub fn targets(arguments: &TargetsArguments) -> Result<Outcome, Diagnostics> {
     Ok(Outcome::Done)
 }
 
-/// Returns a table of cores, chips and boards with their memory.
+/// Returns a table of cores, chips and boards with their memory, and one of chips with several banks of RAM.
 fn chips() -> String {
     let size = |bytes: Option<u64>| bytes.map_or(String::new(), |bytes| format!("{} KiB", bytes >> 10));
     let mut rows = vec![["core, chip or board", "target", "CPU level", "flash", "RAM"].map(String::from).to_vec()];
@@ -93,7 +93,10 @@ fn chips() -> String {
         let ram = size(chip.memory.map(|memory| memory.ram));
         vec![chip.names.join(" "), chip.target.name.into(), chip.target.levels[0].into(), flash, ram]
     }));
-    table(&rows, &[3, 4])
+    let banks = CHIPS.iter().filter_map(|chip| Some(vec![chip.names.join(" "), chip.memory?.areas()?]));
+    let head = vec!["chip or board".to_owned(), "RAM, as --memory takes it".to_owned()];
+    let banks: Vec<Vec<String>> = std::iter::once(head).chain(banks).collect();
+    format!("{}\n{}", table(&rows, &[3, 4]), table(&banks, &[]))
 }
 
 /// Returns targets and devices as JSON, schema `modelc.targets/1`.
@@ -103,7 +106,8 @@ fn targets_json() -> Value {
     let chip = |chip: &Chip| {
         let (flash, ram) = chip.memory.map(|memory| (memory.flash, memory.ram)).unzip();
         let level = chip.target.levels[0];
-        json!({ "prefixes": chip.names, "target": chip.target.name, "cpu_level": level, "flash_bytes": flash, "ram_bytes": ram })
+        let areas = chip.memory.and_then(|memory| memory.areas());
+        json!({ "prefixes": chip.names, "target": chip.target.name, "cpu_level": level, "flash_bytes": flash, "ram_bytes": ram, "memory": areas })
     };
     json!({
         "schema": "modelc.targets/1",

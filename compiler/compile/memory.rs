@@ -140,6 +140,20 @@ mod tests {
     }
 
     #[test]
+    fn memories_of_chips_are_areas() {
+        let mut count = 0;
+        for chip in crate::target::CHIPS {
+            let Some((memory, text)) = chip.memory.and_then(|memory| Some((memory, memory.areas()?))) else { continue };
+            let areas = list(&text, chip.target.default_machine()).unwrap();
+            let found: Vec<(&str, u64, &str)> = areas.iter().map(|area| (area.name(), area.bytes, area.rank.word())).collect();
+            let banks: Vec<(&str, u64, &str)> = memory.banks.iter().map(|bank| (bank.name, bank.kib << 10, bank.rank)).collect();
+            assert!(found == banks && Areas::new(&areas).is_some(), "{text}");
+            count += 1;
+        }
+        assert!(count > 10);
+    }
+
+    #[test]
     fn other_options_exclude_areas() {
         let areas = |settings: Settings| settings.areas(&MACHINES[0]).map_err(|error| error.message);
         let memory = || Settings::new().memory("dtcm=1K:fast,sram=2K");

@@ -1,6 +1,7 @@
 //! The chip or board that a spelling of a target names.
 
-use super::chips::{Memory, chip_of};
+use super::chips::chip_of;
+use super::memory::Memory;
 
 /// A chip or a board with known memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +32,7 @@ mod tests {
         let sizes = |spelling| Board::of(spelling).map(|board| (board.name, board.core, board.memory.flash, board.memory.ram));
         let found = |name: &str, core, flash: u64, ram: u64| Some((name.to_owned(), core, flash << 10, ram << 10));
         assert_eq!(sizes("stm32l053"), found("stm32l053", "cortex-m0plus", 64, 8));
-        assert_eq!(sizes("STM32F746ZG+strict-align"), found("STM32F746ZG", "cortex-m7", 1024, 320));
+        assert_eq!(sizes("STM32F746ZG+strict-align"), found("STM32F746ZG", "cortex-m7", 1024, 336));
         for spelling in ["cortex-m4f", "cortex-m0+", "stm32f4", "thumbv7em-none-eabihf", "x86_64-linux-gnu", ""] {
             assert_eq!(sizes(spelling), None, "{spelling}");
         }

@@ -2,6 +2,7 @@
 //!
 //! Sizes are of the largest common chip with a name, from the makers' data sheets. A chip without built-in flash has none here.
 
+use super::memory::{self, Bank, Memory};
 use super::row::{Platform, Target, row};
 use crate::machine::Isa;
 
@@ -87,15 +88,6 @@ pub(super) const RV32IMAFC: Target = Target {
     )
 };
 
-/// Flash and RAM of a chip, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Memory {
-    /// Flash on the chip or the board; 0 if programs run from other memory.
-    pub flash: u64,
-    /// RAM of all banks together.
-    pub ram: u64,
-}
-
 /// A core, a chip or a board.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chip {
@@ -114,7 +106,15 @@ const fn core(names: &'static [&'static str], levels: &'static [&'static str], o
 
 /// Makes a chip with a core, and with KiB of flash and of RAM.
 const fn chip(names: &'static [&'static str], of: Chip, flash: u64, ram: u64) -> Chip {
-    Chip { names, target: of.target, memory: Some(Memory { flash: flash << 10, ram: ram << 10 }) }
+    Chip { names, target: of.target, memory: Some(Memory { flash: flash << 10, ram: ram << 10, banks: &[] }) }
+}
+
+/// Makes a chip with several banks of RAM.
+const fn banked(banks: &'static [Bank], chip: Chip) -> Chip {
+    match chip.memory {
+        Some(memory) => Chip { memory: Some(Memory { banks, ..memory }), ..chip },
+        None => chip,
+    }
 }
 
 /// Makes a family of chips with one core and different memories.
@@ -192,15 +192,15 @@ pub const CHIPS: &[Chip] = &[
     chip(&["nrf9160", "nrf9161"], M33, 1024, 256),
     family(&["nrf91"], M33),
     // Raspberry Pi. Flash is beside the chip.
-    chip(&["rp2040", "pico", "raspberrypi-pico", "arduino-nano-rp2040"], M0PLUS, 2048, 264),
-    chip(&["rp2350", "pico2", "raspberrypi-pico2"], M33, 4096, 520),
-    chip(&["rp2350-riscv", "pico2-riscv", "hazard3"], IMAC, 4096, 520),
+    banked(memory::RP2040, chip(&["rp2040", "pico", "raspberrypi-pico", "arduino-nano-rp2040"], M0PLUS, 2048, 264)),
+    banked(memory::RP2350, chip(&["rp2350", "pico2", "raspberrypi-pico2"], M33, 4096, 520)),
+    banked(memory::RP2350, chip(&["rp2350-riscv", "pico2-riscv", "hazard3"], IMAC, 4096, 520)),
     // Espressif. Flash is beside the chip, most often 4 MiB.
     chip(&["esp32c2", "esp32-c2"], IMC, 4096, 272),
     chip(&["esp32c3", "esp32-c3"], IMC, 4096, 400),
     chip(&["esp32c6", "esp32-c6"], IMAC, 4096, 512),
     chip(&["esp32h2", "esp32-h2"], IMAC, 4096, 320),
-    chip(&["esp32p4", "esp32-p4"], IMAFC, 16384, 768),
+    banked(memory::ESP32P4, chip(&["esp32p4", "esp32-p4"], IMAFC, 16384, 776)),
     // GigaDevice, WCH, Bouffalo Lab.
     chip(&["gd32vf103"], IMAC, 128, 32),
     chip(&["ch32v203"], IMAC, 64, 20),
@@ -222,14 +222,14 @@ pub const CHIPS: &[Chip] = &[
     family(&["stm32l0", "stm32c0", "stm32u0", "stm32wl3"], M0PLUS),
     chip(&["stm32f103"], M3, 512, 64),
     family(&["stm32f1", "stm32f2", "stm32l1"], M3),
-    chip(&["stm32f303"], M4F, 512, 64),
+    banked(memory::STM32F303, chip(&["stm32f303"], M4F, 512, 80)),
     family(&["stm32f3"], M4F),
     chip(&["stm32f401"], M4F, 512, 96),
-    chip(&["stm32f407"], M4F, 1024, 192),
+    banked(memory::STM32F407, chip(&["stm32f407"], M4F, 1024, 192)),
     chip(&["stm32f411"], M4F, 512, 128),
-    chip(&["stm32f429"], M4F, 2048, 256),
+    banked(memory::STM32F429, chip(&["stm32f429"], M4F, 2048, 256)),
     chip(&["stm32f446"], M4F, 512, 128),
-    chip(&["stm32f469"], M4F, 2048, 384),
+    banked(memory::STM32F469, chip(&["stm32f469"], M4F, 2048, 384)),
     family(&["stm32f4"], M4F),
     chip(&["stm32g474"], M4F, 512, 128),
     family(&["stm32g4"], M4F),
@@ -239,28 +239,28 @@ pub const CHIPS: &[Chip] = &[
     chip(&["stm32l4r5"], M4F, 2048, 640),
     family(&["stm32l4"], M4F),
     chip(&["stm32wb55"], M4F, 1024, 256),
-    chip(&["stm32f746"], M7, 1024, 320),
-    chip(&["stm32f767", "stm32f769"], M7_DP, 2048, 512),
+    banked(memory::STM32F746, chip(&["stm32f746"], M7, 1024, 336)),
+    banked(memory::STM32F767, chip(&["stm32f767", "stm32f769"], M7_DP, 2048, 528)),
     family(&["stm32f76", "stm32f77"], M7_DP),
     family(&["stm32f7"], M7),
-    chip(&["stm32h743", "stm32h747", "arduino-portenta-h7", "arduino-giga"], M7_DP, 2048, 1024),
-    chip(&["stm32h750"], M7_DP, 128, 1024),
-    chip(&["stm32h7a3"], M7_DP, 2048, 1376),
+    banked(memory::STM32H743, chip(&["stm32h743", "stm32h747", "arduino-portenta-h7", "arduino-giga"], M7_DP, 2048, 1056)),
+    banked(memory::STM32H743, chip(&["stm32h750"], M7_DP, 128, 1056)),
+    banked(memory::STM32H7A3, chip(&["stm32h7a3"], M7_DP, 2048, 1376)),
     family(&["stm32h7"], M7_DP),
     chip(&["stm32h563", "stm32h573"], M33, 2048, 640),
     family(&["stm32h5"], M33),
     chip(&["stm32l552", "stm32l562"], M33, 512, 256),
     family(&["stm32l5"], M33),
-    chip(&["stm32u575", "stm32u585"], M33, 2048, 786),
+    banked(memory::STM32U575, chip(&["stm32u575", "stm32u585"], M33, 2048, 784)),
     family(&["stm32u5"], M33),
     family(&["stm32wba"], M33),
     chip(&["stm32n645", "stm32n647", "stm32n655", "stm32n657"], M55, 0, 4300),
     family(&["stm32n6"], M55),
     // NXP.
-    chip(&["lpc1768"], M3, 512, 64),
-    chip(&["lpc55s69"], M33, 640, 320),
+    banked(memory::LPC1768, chip(&["lpc1768"], M3, 512, 64)),
+    banked(memory::LPC55S69, chip(&["lpc55s69"], M33, 640, 320)),
     chip(&["imxrt1052", "mimxrt1052"], M7_DP, 0, 512),
-    chip(&["imxrt1062", "mimxrt1062", "teensy-4"], M7_DP, 0, 1024),
+    banked(memory::IMXRT1062, chip(&["imxrt1062", "mimxrt1062", "teensy-4"], M7_DP, 0, 1024)),
     chip(&["imxrt1176", "mimxrt1176"], M7_DP, 0, 2048),
     family(&["imxrt10", "imxrt11", "mimxrt10", "mimxrt11"], M7_DP),
     family(&["imxrt5", "imxrt6", "mimxrt5", "mimxrt6"], M33),
@@ -276,7 +276,7 @@ pub const CHIPS: &[Chip] = &[
     family(&["ra2"], M23),
     chip(&["ra4m1", "arduino-uno-r4"], M4F, 256, 32),
     chip(&["ra6m4"], M33, 1024, 256),
-    chip(&["ra8d1", "ra8m1", "ra8t1"], M85, 2048, 1024),
+    banked(memory::RA8, chip(&["ra8d1", "ra8m1", "ra8t1"], M85, 2048, 1024)),
     family(&["ra8"], M85),
     // Alif Semiconductor. The core for high performance and the one for high efficiency are the same.
     chip(&["alif-e7", "ensemble-e7"], M55, 5632, 13824),
