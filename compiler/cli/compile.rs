@@ -104,8 +104,8 @@ fn produce(arguments: &Arguments, requests: &[Request]) -> Result<Compiled, Diag
     let bytes = map(path)?;
     let compiled = progress::during(&format!("compiling {path}"), || compile::compile(&settings, bytes.clone(), path))?;
     let limits = arguments.require.as_deref().map(|text| Limits { text, page: "--report" });
-    let (footprint, peaks) = (&compiled.files.record.footprint, &compiled.lowered.peaks[..]);
-    require::check(limits, &Subject { file: path, footprint, peaks, excesses: &compiled.excesses() })?;
+    let (footprint, lowered) = (&compiled.files.record.footprint, Some(&compiled.lowered));
+    require::check(limits, &Subject { file: path, footprint, lowered, excesses: &compiled.excesses() })?;
     let write = |request: &Request| match request.kind {
         kind if is_program(kind) => {
             let model = TestedModel { bytes: bytes.clone(), path, settings: &settings };

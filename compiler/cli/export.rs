@@ -96,9 +96,9 @@ impl Arguments {
         let target = settings.target.as_ref().map_or(String::new(), |target| format!(" --target {target}"));
         let page = format!("modelc inspect {model}{target} --html");
         let limits = self.require.as_deref().map(|text| Limits { text, page: &page });
-        let (footprint, peaks) = (&compiled.files.record.footprint, &compiled.lowered.peaks[..]);
+        let (footprint, lowered) = (&compiled.files.record.footprint, Some(&compiled.lowered));
         let excesses: Vec<Excess> = boards.iter().flat_map(|board| compiled.excesses_of(board)).collect();
-        require::check(limits, &Subject { file: model, footprint, peaks, excesses: &excesses })?;
+        require::check(limits, &Subject { file: model, footprint, lowered, excesses: &excesses })?;
         Ok(compiled)
     }
 

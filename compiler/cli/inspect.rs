@@ -95,7 +95,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         }
         print(&records_text(arguments, &records))?;
         for record in &records {
-            require::check(arguments.limits(), &Subject { file, footprint: &record.footprint, peaks: &[], excesses: &[] })?;
+            require::check(arguments.limits(), &Subject { file, footprint: &record.footprint, lowered: None, excesses: &[] })?;
         }
         return Ok(Outcome::Done);
     }
@@ -120,8 +120,8 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
                 None if arguments.wants_json() => print(&format!("{:#}\n", model_json(&listing, &compiled)))?,
                 None => print(&model_text(&listing, &compiled, detail))?,
             }
-            let (footprint, peaks) = (&compiled.files.record.footprint, &compiled.lowered.peaks[..]);
-            require::check(arguments.limits(), &Subject { file, footprint, peaks, excesses: &compiled.excesses() })?;
+            let (footprint, lowered) = (&compiled.files.record.footprint, Some(&compiled.lowered));
+            require::check(arguments.limits(), &Subject { file, footprint, lowered, excesses: &compiled.excesses() })?;
             Ok(Outcome::Done)
         }
         // A mistake on the command line is no property of the model.

@@ -5,7 +5,7 @@ use super::output::{grouped, table, usage};
 use crate::compile::{self, Excess};
 use crate::diagnostic::{Diagnostic, Diagnostics, codes, did_you_mean};
 use crate::interface::Footprint;
-use crate::lower::Peak;
+use crate::lower::{Lowered, Peak};
 
 /// The limits of a command.
 #[derive(Clone, Copy)]
@@ -22,8 +22,8 @@ pub struct Subject<'a> {
     pub file: &'a str,
     /// Memory that it needs.
     pub footprint: &'a Footprint,
-    /// Peaks of its methods; empty if they are not known.
-    pub peaks: &'a [Peak],
+    /// Its methods and their peaks in the arena, if they are known.
+    pub lowered: Option<&'a Lowered>,
     /// Memories of the boards that are too small.
     pub excesses: &'a [Excess],
 }
@@ -65,7 +65,7 @@ fn too_small(excess: &Excess) -> Diagnostic {
 
 /// Returns a diagnostic if the model exceeds a limit.
 fn over((what, most): (&str, u64), page: &str, subject: &Subject<'_>) -> Option<Diagnostic> {
-    let Subject { footprint, peaks, .. } = subject;
+    let (footprint, peaks) = (subject.footprint, subject.lowered.map_or(&[][..], |lowered| &lowered.peaks));
     let needed = match what {
         "arena" => footprint.arena_bytes(),
         "stack" => footprint.stack_bytes,
@@ -92,15 +92,29 @@ fn over((what, most): (&str, u64), page: &str, subject: &Subject<'_>) -> Option<
             found.push_str(&format!("\n{} of code, {} of weights", bytes(footprint.code_bytes), bytes(footprint.weights_bytes)));
             error = error.help(format!("`{page} page.html` shows the bytes of each kernel and its weights"));
         }
-        _ => {}
+        "stack" => {}
+        area => found.push_str(&subject.lowered.map_or(String::new(), |lowered| in_area(lowered, area))),
     }
     Some(error.expected(format!("at most {}", bytes(most)), found))
 }
 
 /// Lists the tensors that are live at the largest peak, one a line, largest first.
 fn live(peaks: &[Peak]) -> String {
-    let peak = peaks.iter().max_by_key(|peak| peak.bytes);
-    let mut tensors: Vec<_> = peak.into_iter().flat_map(|peak| &peak.tensors).collect();
+    largest_first(peaks.iter().max_by_key(|peak| peak.bytes).map_or(&[][..], |peak| &peak.tensors))
+}
+
+/// Lists the contents of an area beside the arena: copies of weights, and the tensors of the method that needs most there.
+fn in_area(lowered: &Lowered, name: &str) -> String {
+    let areas = lowered.program.methods.iter().filter_map(|method| method.in_areas.as_ref()).flat_map(|known| &known.areas);
+    let Some(area) = areas.filter(|area| area.name == name).max_by_key(|area| area.bytes) else { return String::new() };
+    let weights = if area.weights > 0 { format!("\n{} B of copies of weights", grouped(area.weights)) } else { String::new() };
+    let tensors = if area.peak.is_empty() { String::new() } else { format!("\nlive at the peak:\n{}", largest_first(&area.peak)) };
+    weights + &tensors
+}
+
+/// Lists tensors, one a line, largest first.
+fn largest_first(tensors: &[(String, u64)]) -> String {
+    let mut tensors: Vec<_> = tensors.iter().collect();
     tensors.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     let rows: Vec<Vec<String>> = tensors.into_iter().map(|(name, bytes)| vec![format!("{} B", grouped(*bytes)), name.clone()]).collect();
     table(&rows, &[0]).trim_end().to_owned()

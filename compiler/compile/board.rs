@@ -133,7 +133,7 @@ mod tests {
         let options = ObjectOptions::new("net", target, target.default_machine());
         let area_names = ["sram", "psram"].map(String::from).into();
         let footprint = Footprint { scratch_bytes: 8000, area_bytes: vec![1 << 20], area_names, ..Footprint::default() };
-        let area = |name: &str, rank| AreaUse { name: name.into(), size: 1 << 20, rank, bytes: 0, weights: 0, moved: 0 };
+        let area = |name: &str, rank| AreaUse { name: name.into(), size: 1 << 20, rank, bytes: 0, weights: 0, moved: 0, peak: vec![] };
         let with = |rank| {
             let in_areas = InAreas { areas: vec![area("sram", ""), area("psram", rank)], cost: 0, lower_bound: 0, optimal: true };
             Program { methods: vec![Method { in_areas: Some(in_areas), ..Method::default() }], ..Program::default() }

@@ -28,6 +28,8 @@ pub struct AreaUse {
     pub weights: u64,
     /// Bytes that a call reads and writes there, without weights.
     pub moved: u64,
+    /// Tensors and scratch memory that are live there at its peak, with their sizes.
+    pub peak: Vec<(String, u64)>,
 }
 
 impl InAreas {

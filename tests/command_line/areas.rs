@@ -52,7 +52,10 @@ fn limits_name_areas() {
     folder.done(&with("fast<=1K,sram<=64K"));
     let said = folder.fails(1, &with("sram<=64"));
     assert!(said.contains("MC0602") && said.contains("more sram than it may"), "{said}");
+    assert!(said.contains("live at the peak:") && said.lines().filter(|line| line.contains(" B  ")).count() > 0, "{said}");
     assert!(folder.fails(1, &with("fast<=64")).contains("more fast than it may"));
+    let copied = [&with("sram<=64")[..], &["--copy-weights", "sram"]].concat();
+    assert!(folder.fails(1, &copied).contains("B of copies of weights"));
     assert!(folder.refused(&with("sran<=64")).contains("did you mean sram?"));
     folder.done(&["inspect", "net.o", "--require", "sram<=64K"]);
     assert!(folder.fails(1, &["inspect", "net.o", "--require", "sram<=1"]).contains("more sram than it may"));
@@ -65,8 +68,13 @@ fn areas_that_are_too_small_name_what_did_not_fit() {
     for part in ["MC0608", "dtcm of 256 B, sram of 256 B", " lacks ", "64 B of dtcm are the state", "Not placed:", "operator "] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    // Not even the state fits.
-    assert!(folder.fails(1, &["m.tflite", "-o", "net.o", "--memory", "dtcm=16"]).contains("MC0608"));
+    // Not even the state fits, with and without memory for the tensors.
+    for memory in ["dtcm=16", "dtcm=1,sram=64K"] {
+        let said = folder.fails(1, &["m.tflite", "-o", "net.o", "--memory", memory]);
+        for part in ["MC0608", "the state does not fit into dtcm", "at least 64 B"] {
+            assert!(said.contains(part), "{memory}: no {part} in {said}");
+        }
+    }
     assert!(!folder.at("net.o").exists());
 }
 

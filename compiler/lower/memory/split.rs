@@ -4,11 +4,13 @@ use super::checked::PlanFault;
 use super::lending::ScratchBuffer;
 use crate::diagnostic::{Diagnostic, Diagnostics, codes};
 use crate::lower::division::held::held;
+use crate::lower::lowered::Peak;
 use crate::lower::stages::chosen::Item;
 use crate::lower::stages::frame::{Frame, bug};
 use crate::lower::stages::grouped::Grouped;
+use crate::lower::stages::memory_map::{memory_map, peak};
 use crate::lower::stages::work::Work;
-use crate::plan::{self, PlaceError, Placement, Plan, Request, Shortage, TensorId, thousands};
+use crate::plan::{self, Lifetimes, Part, PlaceError, Placement, Plan, Request, Shortage, TensorId, thousands};
 use crate::program::{Address, AreaUse, InAreas};
 
 /// A method's request and plan of the first area, and what lies in the others.
@@ -30,6 +32,9 @@ pub(in crate::lower) struct Split {
 /// # Errors
 /// A diagnostic if the areas are too small. A bug if the planner refuses, or if a placement does not pass its check.
 pub(in crate::lower) fn split(frame: &Frame<'_>, grouped: &Grouped, items: &[Item<'_>], request: &Request) -> Result<Split, Diagnostics> {
+    if let Some(error) = without_state(frame) {
+        return Err(error.into());
+    }
     let areas = frame.options.areas.for_plan(frame.variables.state_bytes(), frame.variables.alignment);
     let mut placement = match plan::place(request, &areas) {
         Ok(placement) => placement,
@@ -44,24 +49,26 @@ pub(in crate::lower) fn split(frame: &Frame<'_>, grouped: &Grouped, items: &[Ite
     }
     let checked = plan::check_areas(request, &areas, &placement);
     checked.map_err(|error| bug(PlanFault::from(error).to_string()))?;
-    Ok(of_placement(frame, placement))
+    of_placement(frame, placement)
 }
 
-fn of_placement(frame: &Frame<'_>, placement: Placement) -> Split {
+fn of_placement(frame: &Frame<'_>, placement: Placement) -> Result<Split, Diagnostics> {
+    let peaks: Vec<Peak> = placement.parts.iter().map(peak_of).collect::<Result<_, _>>()?;
     let in_areas = InAreas {
         areas: frame
             .options
             .areas
             .list()
             .iter()
-            .zip(&placement.parts)
-            .map(|(area, part)| AreaUse {
+            .zip(placement.parts.iter().zip(peaks))
+            .map(|(area, (part, peak))| AreaUse {
                 name: area.name().to_owned(),
                 size: area.bytes,
                 rank: area.rank.word(),
                 bytes: part.plan.arena_bytes,
                 weights: 0,
                 moved: part.moved,
+                peak: peak.tensors,
             })
             .collect(),
         cost: placement.cost,
@@ -76,7 +83,27 @@ fn of_placement(frame: &Frame<'_>, placement: Placement) -> Split {
         bytes.push(part.plan.arena_bytes);
     }
     let first = placement.parts.into_iter().next().expect("there is a first area");
-    Split { request: first.request, plan: first.plan, places, scratch, bytes, in_areas }
+    Ok(Split { request: first.request, plan: first.plan, places, scratch, bytes, in_areas })
+}
+
+/// Returns what is live in an area at its peak.
+///
+/// # Errors
+/// A bug if the area's request is malformed.
+fn peak_of(part: &Part) -> Result<Peak, Diagnostics> {
+    let lifetimes = Lifetimes::new(&part.request).map_err(|error| bug(PlanFault::from(error).to_string()))?;
+    Ok(peak(&part.plan, &memory_map(&part.request, &part.plan, &lifetimes, vec![])))
+}
+
+/// Makes the diagnostic about an arena that is smaller than the state. `None` if the state fits.
+fn without_state(frame: &Frame<'_>) -> Option<Diagnostic> {
+    let (arena, state) = (frame.options.areas.list().first()?, frame.variables.state_bytes());
+    let (name, bytes) = (arena.name(), thousands(arena.bytes));
+    let error = Diagnostic::new(codes::AREAS_TOO_SMALL, format!("the state does not fit into {name}, the first memory area"))
+        .expected(format!("{name} of at least {} B", thousands(state)), format!("{name} of {bytes} B"))
+        .help("enlarge it, or list a larger area first; the first one is the arena, which holds the state")
+        .in_function(&frame.method.name);
+    (state > arena.bytes).then_some(error)
 }
 
 /// Maximum number of tensors that a message names.

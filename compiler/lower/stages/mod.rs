@@ -5,7 +5,7 @@ mod emission;
 pub(super) mod extents;
 pub(super) mod frame;
 pub(super) mod grouped;
-mod memory_map;
+pub(super) mod memory_map;
 pub(super) mod placed;
 pub(super) mod planned;
 pub(super) mod work;
