@@ -7,118 +7,20 @@ mod memory;
 mod modifiers;
 mod names;
 mod row;
+mod triples;
+mod unknown;
 
-use crate::diagnostic::{Diagnostic, codes, did_you_mean, nearest};
+use crate::diagnostic::{Diagnostic, codes, did_you_mean};
 use crate::machine::{CpuMachine, Extension, Isa, MACHINES, machine};
 pub use board::Board;
 pub use chips::{CHIPS, Chip};
 pub use memory::{Bank, Memory};
 pub use names::CORES;
-use row::row;
 pub use row::{ObjectFormat, Platform, Target};
+pub use triples::TARGETS;
+use triples::{without_api_level, without_vendor};
+use unknown::unknown;
 
-/// Every target; those with an operating system come first.
-pub const TARGETS: &[Target] = &[
-    row(
-        "x86_64-unknown-linux-gnu",
-        Isa::X86_64,
-        Platform::Linux,
-        &["x86_64-linux-gnu", "x86_64-linux", "x86_64-linux-musl", "x86_64-linux-android", "amd64-linux-gnu", "x86_64"],
-    ),
-    row(
-        "aarch64-unknown-linux-gnu",
-        Isa::Aarch64,
-        Platform::Linux,
-        &[
-            "aarch64-linux-gnu",
-            "aarch64-linux",
-            "aarch64-linux-musl",
-            "aarch64-linux-android",
-            "arm64-linux-gnu",
-            "arm64-v8a",
-            "aarch64",
-            "arm64",
-        ],
-    ),
-    row(
-        "riscv64gc-unknown-linux-gnu",
-        Isa::Riscv64,
-        Platform::Linux,
-        &[
-            "riscv64-linux-gnu",
-            "riscv64gc-linux-gnu",
-            "riscv64-linux",
-            "riscv64-linux-musl",
-            "riscv64gc-linux-musl",
-            "riscv64-linux-android",
-            "riscv64gc",
-            "riscv64",
-        ],
-    ),
-    row("x86_64-unknown-none-elf", Isa::X86_64, Platform::None, &["x86_64-none-elf", "x86_64-none", "x86_64-elf"]),
-    row("aarch64-unknown-none-elf", Isa::Aarch64, Platform::None, &["aarch64-none-elf", "aarch64-none", "aarch64-elf", "arm64-none-elf"]),
-    row(
-        "riscv64gc-unknown-none-elf",
-        Isa::Riscv64,
-        Platform::None,
-        &["riscv64-none-elf", "riscv64gc-none-elf", "riscv64-none", "riscv64-elf", "riscv64imafdc-none-elf"],
-    ),
-    row(
-        "x86_64-pc-windows-msvc",
-        Isa::X86_64,
-        Platform::Windows,
-        &["x86_64-windows-msvc", "x86_64-windows-gnu", "x86_64-windows-gnullvm", "x86_64-windows", "x86_64-w64-mingw32", "x86_64-uefi"],
-    ),
-    row(
-        "x86_64-apple-darwin",
-        Isa::X86_64,
-        Platform::MacOs,
-        &["x86_64-apple-macos", "x86_64-apple-macosx", "x86_64-darwin", "x86_64-macos"],
-    ),
-    row(
-        "aarch64-apple-darwin",
-        Isa::Aarch64,
-        Platform::MacOs,
-        &[
-            "aarch64-apple-macos",
-            "arm64-apple-macos",
-            "arm64-apple-macosx",
-            "arm64-apple-darwin",
-            "aarch64-darwin",
-            "arm64-darwin",
-            "aarch64-macos",
-        ],
-    ),
-    row("aarch64-apple-ios", Isa::Aarch64, Platform::Ios, &["arm64-apple-ios", "aarch64-ios"]),
-    chips::V6M,
-    chips::V7M,
-    chips::V7EM,
-    chips::V7EM_FLOAT,
-    chips::V8M_BASE,
-    chips::V8M,
-    chips::V8M_FLOAT,
-    chips::V81M,
-    chips::RV32IMC,
-    chips::RV32IMAC,
-    chips::RV32IMAFC,
-];
-
-/// Known but unsupported targets, with the reason.
-const MISSING: &[(&str, &str)] = &[
-    ("aarch64-pc-windows", "COFF objects are written for x86-64 only"),
-    ("aarch64-windows", "COFF objects are written for x86-64 only"),
-    ("arm64-pc-windows", "COFF objects are written for x86-64 only"),
-    ("arm64-windows", "COFF objects are written for x86-64 only"),
-    ("aarch64-uefi", "COFF objects are written for x86-64 only"),
-    ("arm64e-apple", "pointers are not signed"),
-    ("x86_64-apple-ios", "Mach-O objects for iOS are written for aarch64 only"),
-];
-
-/// Vendors, the second word of a spelling, which are ignored.
-const VENDORS: &[&str] = &["unknown", "pc", "redhat", "suse", "alpine", "poky", "oe", "buildroot", "cros", "gentoo", "elementary"];
-/// Architectures of related families that are known but not supported.
-const NARROW: &[&str] =
-    &["arm", "thumb", "riscv32", "i386", "i486", "i586", "i686", "x86-", "mips", "powerpc-", "wasm", "xtensa", "avr", "msp430"];
 /// Returns the target of a spelling.
 ///
 /// # Errors
@@ -176,70 +78,6 @@ fn hosted(architecture: &str, system: &str) -> Option<&'static Target> {
     };
     let isa = isa_of(architecture)?;
     TARGETS.iter().find(|target| target.isa == isa && target.platform == platform)
-}
-
-/// Removes a version from a spelling: the API level of `aarch64-linux-android24`, or the version of `arm64-apple-macos13.1`.
-fn without_api_level(spelling: &str) -> String {
-    let trimmed = spelling.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let versioned = ["android", "macos", "macosx", "darwin", "ios"].iter().any(|system| trimmed.ends_with(system));
-    if versioned { trimmed.to_string() } else { spelling.to_string() }
-}
-
-fn without_vendor(spelling: &str) -> String {
-    let words: Vec<_> = spelling.split('-').collect();
-    match words.as_slice() {
-        // Arm's toolchains and the NDK say `aarch64-none-linux-gnu`: a vendor that is no system, since one follows.
-        [architecture, "none", "linux", rest @ ..] => [&[*architecture, "linux"], rest].concat().join("-"),
-        // `aarch64-unknown-none` has a vendor; in `riscv64-unknown-elf` it is one too.
-        [architecture, vendor, rest @ ..] if VENDORS.contains(vendor) && !rest.is_empty() => {
-            format!("{architecture}-{}", rest.join("-"))
-        }
-        _ => spelling.to_string(),
-    }
-}
-
-fn unknown(spelling: &str) -> Diagnostic {
-    let lower = spelling.to_ascii_lowercase();
-    let here = TARGETS.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
-    let plain = without_vendor(&lower);
-    if let Some((_, why)) = MISSING.iter().find(|(start, _)| lower.starts_with(start) || plain.starts_with(start)) {
-        return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not supported: {why}"))
-            .help(format!("supported targets: {here}"));
-    }
-    if let Some(why) = chips::missing(&lower) {
-        return Diagnostic::new(codes::TARGET_NOT_YET, format!("target {spelling} is not supported: {why}"))
-            .help(format!("supported targets: {here}"));
-    }
-    // `arm64…` and `x86-64…` are misspelled 64-bit targets, not 32-bit targets.
-    let narrow = NARROW.iter().any(|prefix| lower.starts_with(prefix)) && !lower.starts_with("arm64") && !lower.starts_with("x86-64");
-    if narrow || names::is_narrow(&lower) {
-        let message = format!(
-            "target {spelling} is not supported: of 32-bit processors, only Cortex-M0, M0+, M3, M4, M7, M23, M33, M55, M85 and RV32IMC, IMAC, IMAFC are supported"
-        );
-        let nearest = chips::nearest_to(&lower).map_or(String::new(), |name| format!("did you mean {name}? "));
-        return Diagnostic::new(codes::TARGET_NOT_YET, message)
-            .help(format!("{nearest}a core can be named instead of a chip, as in --target cortex-m4f; `modelc targets` lists them"));
-    }
-    let error = Diagnostic::new(codes::UNKNOWN_TARGET, format!("unknown target {spelling}"));
-    let partial = spellings_with(&lower);
-    if !partial.is_empty() {
-        return error.help(format!("did you mean {}? `modelc targets` lists targets and their spellings", partial.join(" or ")));
-    }
-    let known = TARGETS.iter().flat_map(|target| target.aliases.iter().copied().chain([target.name]));
-    match nearest(&lower, known) {
-        Some(name) => error.help(format!("did you mean {name}? `modelc targets` lists targets and their spellings")),
-        None => error.help("`modelc targets` lists targets and their spellings"),
-    }
-}
-
-/// Returns a spelling of each target that has a word, or one that begins with it: an operating system or an architecture alone.
-fn spellings_with(word: &str) -> Vec<&'static str> {
-    const LEAST: usize = 3;
-    if word.len() < LEAST {
-        return vec![];
-    }
-    let has = |spelling: &&str| spelling.split('-').any(|part| part.starts_with(word));
-    TARGETS.iter().filter_map(|target| std::iter::once(target.name).chain(target.aliases.iter().copied()).find(has)).collect()
 }
 
 /// Returns the machine of a CPU level for a target: the named level, `native` for the best of this computer, or the default.
@@ -492,6 +330,13 @@ mod tests {
             ("riscv32imac-none-elf", "riscv32imac-unknown-none-elf"),
             ("riscv32-unknown-elf", "riscv32imac-unknown-none-elf"),
             ("esp32c3", "riscv32imc-unknown-none-elf"),
+            ("riscv32imc", "riscv32imc-unknown-none-elf"),
+            ("riscv32imac-unknown-none", "riscv32imac-unknown-none-elf"),
+            ("riscv32imafc", "riscv32imafc-unknown-none-elf"),
+            ("thumbv6m", "thumbv6m-none-eabi"),
+            ("thumbv7m", "thumbv7m-none-eabi"),
+            ("thumbv8m.base", "thumbv8m.base-none-eabi"),
+            ("thumbv8.1m.main", "thumbv8.1m.main-none-eabihf"),
         ] {
             assert_eq!(target(spelling).map(|t| t.name), Ok(name), "{spelling}");
         }

@@ -9,10 +9,11 @@ use crate::machine::Isa;
 /// Armv6-M.
 pub(super) const V6M: Target = Target {
     levels: &["cortex-m0plus", "cortex-m0"],
-    ..row("thumbv6m-none-eabi", Isa::Thumb, Platform::None, &["armv6m-none-eabi", "armv6-m-none-eabi"])
+    ..row("thumbv6m-none-eabi", Isa::Thumb, Platform::None, &["armv6m-none-eabi", "armv6-m-none-eabi", "thumbv6m", "armv6-m"])
 };
 /// Armv7-M without instructions for pairs of 16-bit integers.
-pub(super) const V7M: Target = Target { levels: ON_M3, ..row("thumbv7m-none-eabi", Isa::Thumb, Platform::None, &["armv7m-none-eabi"]) };
+pub(super) const V7M: Target =
+    Target { levels: ON_M3, ..row("thumbv7m-none-eabi", Isa::Thumb, Platform::None, &["armv7m-none-eabi", "thumbv7m", "armv7-m"]) };
 /// Armv7E-M without an FPU.
 pub(super) const V7EM: Target =
     Target { levels: ON_V7EM, ..row("thumbv7em-none-eabi", Isa::Thumb, Platform::None, &["armv7em-none-eabi", "arm-none-eabi"]) };
@@ -22,8 +23,10 @@ pub(super) const V7EM_FLOAT: Target = Target {
     ..row("thumbv7em-none-eabihf", Isa::Thumb, Platform::None, &["armv7em-none-eabihf", "arm-none-eabihf"])
 };
 /// The baseline of Armv8-M.
-pub(super) const V8M_BASE: Target =
-    Target { levels: &["cortex-m23"], ..row("thumbv8m.base-none-eabi", Isa::Thumb, Platform::None, &["armv8m.base-none-eabi"]) };
+pub(super) const V8M_BASE: Target = Target {
+    levels: &["cortex-m23"],
+    ..row("thumbv8m.base-none-eabi", Isa::Thumb, Platform::None, &["armv8m.base-none-eabi", "thumbv8m.base", "armv8-m.base"])
+};
 /// Armv8-M with the main extension, without an FPU.
 pub(super) const V8M: Target = Target {
     levels: &["cortex-m33+nofp", "cortex-m33+nodsp+nofp", "cortex-m33+nofp+strict-align", "cortex-m33+nodsp+nofp+strict-align"],
@@ -58,14 +61,19 @@ pub(super) const V81M: Target = Target {
         "thumbv8.1m.main-none-eabihf",
         Isa::Thumb,
         Platform::None,
-        &["thumbv8.1m.main-none-eabi", "armv8.1m.main-none-eabihf", "armv8.1m.main-none-eabi", "armv8.1-m.main"],
+        &["thumbv8.1m.main-none-eabi", "armv8.1m.main-none-eabihf", "armv8.1m.main-none-eabi", "armv8.1-m.main", "thumbv8.1m.main"],
     )
 };
 
 /// 32-bit RISC-V with multiplication and short instructions.
 pub(super) const RV32IMC: Target = Target {
     levels: &["rv32imc"],
-    ..row("riscv32imc-unknown-none-elf", Isa::Riscv32, Platform::None, &["riscv32imc-none-elf", "riscv32imc-elf", "riscv32imc-esp-espidf"])
+    ..row(
+        "riscv32imc-unknown-none-elf",
+        Isa::Riscv32,
+        Platform::None,
+        &["riscv32imc", "riscv32imc-none", "riscv32imc-none-elf", "riscv32imc-elf", "riscv32imc-esp-espidf"],
+    )
 };
 /// RV32IMC with atomic instructions, which no code here uses.
 pub(super) const RV32IMAC: Target = Target {
@@ -74,7 +82,16 @@ pub(super) const RV32IMAC: Target = Target {
         "riscv32imac-unknown-none-elf",
         Isa::Riscv32,
         Platform::None,
-        &["riscv32imac-none-elf", "riscv32imac-elf", "riscv32imac-esp-espidf", "riscv32-none-elf", "riscv32-elf", "riscv32-none"],
+        &[
+            "riscv32imac",
+            "riscv32imac-none",
+            "riscv32imac-none-elf",
+            "riscv32imac-elf",
+            "riscv32imac-esp-espidf",
+            "riscv32-none-elf",
+            "riscv32-elf",
+            "riscv32-none",
+        ],
     )
 };
 /// RV32IMAC with floats of binary32.
@@ -84,7 +101,7 @@ pub(super) const RV32IMAFC: Target = Target {
         "riscv32imafc-unknown-none-elf",
         Isa::Riscv32,
         Platform::None,
-        &["riscv32imafc-none-elf", "riscv32imafc-elf", "riscv32imafc-esp-espidf"],
+        &["riscv32imafc", "riscv32imafc-none", "riscv32imafc-none-elf", "riscv32imafc-elf", "riscv32imafc-esp-espidf"],
     )
 };
 
@@ -180,10 +197,12 @@ pub const CHIPS: &[Chip] = &[
     IMAC,
     IMAFC,
     // Nordic Semiconductor.
-    chip(&["nrf51822", "microbit"], M0, 256, 16),
+    chip(&["nrf51822", "microbit", "bbc-microbit"], M0, 256, 16),
     family(&["nrf51"], M0),
+    // These have no FPU.
+    chip(&["nrf52805", "nrf52810", "nrf52811"], M4, 192, 24),
     chip(&["nrf52832"], M4F, 512, 64),
-    chip(&["nrf52833", "microbit-v2"], M4F, 512, 128),
+    chip(&["nrf52833", "microbit-v2", "bbc-microbit-v2"], M4F, 512, 128),
     chip(&["nrf52840", "arduino-nano-33-ble"], M4F, 1024, 256),
     family(&["nrf52"], M4F),
     chip(&["nrf5340"], M33, 1024, 512),
@@ -192,12 +211,14 @@ pub const CHIPS: &[Chip] = &[
     chip(&["nrf9160", "nrf9161"], M33, 1024, 256),
     family(&["nrf91"], M33),
     // Raspberry Pi. Flash is beside the chip.
-    banked(memory::RP2040, chip(&["rp2040", "pico", "raspberrypi-pico", "arduino-nano-rp2040"], M0PLUS, 2048, 264)),
-    banked(memory::RP2350, chip(&["rp2350", "pico2", "raspberrypi-pico2"], M33, 4096, 520)),
+    banked(memory::RP2040, chip(&["rp2040", "pico", "raspberrypi-pico", "rpi-pico", "arduino-nano-rp2040"], M0PLUS, 2048, 264)),
+    banked(memory::RP2350, chip(&["rp2350", "pico2", "raspberrypi-pico2", "rpi-pico2"], M33, 4096, 520)),
     banked(memory::RP2350, chip(&["rp2350-riscv", "pico2-riscv", "hazard3"], IMAC, 4096, 520)),
     // Espressif. Flash is beside the chip, most often 4 MiB.
     chip(&["esp32c2", "esp32-c2"], IMC, 4096, 272),
     chip(&["esp32c3", "esp32-c3"], IMC, 4096, 400),
+    chip(&["esp32c5", "esp32-c5"], IMAC, 4096, 384),
+    chip(&["esp32c61", "esp32-c61"], IMAC, 4096, 320),
     chip(&["esp32c6", "esp32-c6"], IMAC, 4096, 512),
     chip(&["esp32h2", "esp32-h2"], IMAC, 4096, 320),
     banked(memory::ESP32P4, chip(&["esp32p4", "esp32-p4"], IMAFC, 16384, 776)),
@@ -260,24 +281,44 @@ pub const CHIPS: &[Chip] = &[
     banked(memory::LPC1768, chip(&["lpc1768"], M3, 512, 64)),
     banked(memory::LPC55S69, chip(&["lpc55s69"], M33, 640, 320)),
     chip(&["imxrt1052", "mimxrt1052"], M7_DP, 0, 512),
-    banked(memory::IMXRT1062, chip(&["imxrt1062", "mimxrt1062", "teensy-4"], M7_DP, 0, 1024)),
+    banked(memory::IMXRT1062, chip(&["imxrt1062", "mimxrt1062", "teensy-4", "teensy4"], M7_DP, 0, 1024)),
     chip(&["imxrt1176", "mimxrt1176"], M7_DP, 0, 2048),
     family(&["imxrt10", "imxrt11", "mimxrt10", "mimxrt11"], M7_DP),
     family(&["imxrt5", "imxrt6", "mimxrt5", "mimxrt6"], M33),
     // Microchip.
-    chip(&["samd21", "arduino-zero", "arduino-mkrzero"], M0PLUS, 256, 32),
+    chip(&["samd21", "arduino-zero", "arduino-mkrzero", "feather-m0", "adafruit-feather-m0"], M0PLUS, 256, 32),
     chip(&["saml11"], M23, 64, 16),
     family(&["samd1", "samd2", "saml2", "samc2"], M0PLUS),
     chip(&["sam3x8e", "arduino-due"], M3, 512, 96),
     chip(&["samd51"], M4F, 1024, 256),
+    chip(&["feather-m4", "adafruit-feather-m4", "metro-m4", "itsybitsy-m4"], M4F, 512, 192),
     chip(&["same54"], M4F, 1024, 256),
     // Renesas.
     chip(&["ra2l1"], M23, 256, 32),
     family(&["ra2"], M23),
     chip(&["ra4m1", "arduino-uno-r4"], M4F, 256, 32),
+    family(&["ra4w1"], M4F),
+    chip(&["ra4e1"], M33, 512, 128),
+    family(&["ra4m2", "ra4m3"], M33),
+    family(&["ra6m1", "ra6m2", "ra6m3", "ra6t1"], M4F),
     chip(&["ra6m4"], M33, 1024, 256),
+    chip(&["ra6m5"], M33, 2048, 512),
+    family(&["ra6e1", "ra6t2"], M33),
     banked(memory::RA8, chip(&["ra8d1", "ra8m1", "ra8t1"], M85, 2048, 1024)),
     family(&["ra8"], M85),
+    // Ambiq. Apollo5 has another core.
+    family(&["apollo3", "apollo4"], M4F),
+    family(&["apollo5"], M55),
+    // Analog Devices.
+    chip(&["max78000"], M4F, 512, 128),
+    chip(&["max78002"], M4F, 2560, 384),
+    // Infineon. The second core of PSoC 6 is smaller.
+    family(&["psoc6", "psoc-6", "cy8c6"], M4F),
+    family(&["psoc6-cm0", "psoc-6-cm0"], M0PLUS),
+    chip(&["xmc4500"], M4F, 1024, 160),
+    chip(&["xmc4800"], M4F, 2048, 352),
+    family(&["xmc4"], M4F),
+    family(&["xmc1"], M0),
     // Alif Semiconductor. The core for high performance and the one for high efficiency are the same.
     chip(&["alif-e7", "ensemble-e7"], M55, 5632, 13824),
     chip(&["alif-e8", "ensemble-e8"], M55, 5632, 9984),
@@ -292,6 +333,7 @@ pub const CHIPS: &[Chip] = &[
     chip(&["mps2-an386"], M4F, 4096, 4096),
     chip(&["mps2-an500"], M7, 4096, 4096),
     chip(&["mps2-an505", "mps2-an521"], M33, 4096, 4096),
+    family(&["mps3-an524"], M33),
     chip(&["mps3-an547", "mps3-an552", "corstone-300"], M55, 2560, 4608),
     family(&["mps3-an555", "corstone-310"], M85),
 ];
@@ -303,7 +345,7 @@ const MISSING: &[(&[&str], &str)] = &[
     (&["rv32i", "riscv32i"], "of 32-bit RISC-V, RV32IMC, RV32IMAC and RV32IMAFC are supported"),
     (
         &["esp32c", "esp32h", "esp32-c", "esp32-h", "esp32p", "esp32-p", "ch32v"],
-        "the chip is not known; its core can be named, as in rv32imc",
+        "the chip is not known; its core can be named, as in --target rv32imc",
     ),
     (&["esp32", "esp8266", "xtensa"], "Xtensa processors are not supported"),
 ];
@@ -313,18 +355,45 @@ pub fn core_of(name: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|chip| chip.memory.is_none() && chip.names.contains(&name))
 }
 
-/// Returns the chip of a lower-case name.
+/// Returns the chip of a lower-case name, also in the spelling of Zephyr's boards.
 pub fn chip_of(name: &str) -> Option<&'static Chip> {
+    let name = &plain(name);
     let longest = |chip: &Chip| chip.names.iter().filter(|start| begins(name, start)).map(|start| start.len()).max();
     let found = CHIPS.iter().filter_map(|chip| longest(chip).map(|length| (length, chip))).max_by_key(|(length, _)| *length)?;
     let why = missing_length(name).is_some_and(|length| length > found.0);
     (!why).then_some(found.1)
 }
 
-/// Returns the chip or core whose name is most similar to a lower-case name.
-pub fn nearest_to(name: &str) -> Option<&'static str> {
-    crate::diagnostic::nearest(name, CHIPS.iter().flat_map(|chip| chip.names.iter().copied()))
+/// Returns a name in the spelling of the table: with `-` for `_`, without the maker's `at`, and for ST's boards the chip on them.
+fn plain(name: &str) -> String {
+    let name = name.replace('_', "-");
+    if let Some(chip) = ["nucleo-", "disco-"].iter().find_map(|board| name.strip_prefix(board)) {
+        return format!("stm32{chip}");
+    }
+    name.strip_prefix("at").filter(|chip| chip.starts_with("sam")).map_or(name.clone(), str::to_owned)
 }
+
+/// Returns the names of all cores, chips and boards.
+pub fn names() -> impl DoubleEndedIterator<Item = &'static str> {
+    CHIPS.iter().flat_map(|chip| chip.names.iter().copied())
+}
+
+/// Returns the core of Cortex-M that a lower-case name means without its first word: `m4f`.
+pub fn core_like(name: &str) -> Option<&'static str> {
+    names().find(|known| known.strip_prefix("cortex-") == Some(name))
+}
+
+/// Returns the chip or core whose name is most similar to a lower-case name. If none is similar, it is one with the longest common start.
+pub fn nearest_to(name: &str) -> Option<&'static str> {
+    let name = plain(name);
+    let common = |known: &str| known.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+    let with_start = || names().rev().map(|known| (common(known), known)).filter(|(length, _)| *length >= LEAST_COMMON);
+    let similar = core_like(&name).or_else(|| crate::diagnostic::nearest(&name, names()));
+    similar.or_else(|| with_start().max_by_key(|(length, _)| *length).map(|(_, known)| known))
+}
+
+/// The least common start of names that are similar.
+const LEAST_COMMON: usize = 3;
 
 /// Returns the reason why a processor or chip is not supported, if its lower-case name is known.
 pub fn missing(name: &str) -> Option<&'static str> {
@@ -357,6 +426,7 @@ mod tests {
             ("pico", "cortex-m0plus"),
             ("microbit", "cortex-m0"),
             ("microbit-v2", "cortex-m4f"),
+            ("bbc_microbit_v2", "cortex-m4f"),
             ("stm32f072rb", "cortex-m0"),
             ("stm32g071", "cortex-m0plus"),
             ("samd21g18a", "cortex-m0plus"),
@@ -368,7 +438,7 @@ mod tests {
             ("stm32f777", "cortex-m7+dp"),
             ("teensy-4.1", "cortex-m7+dp"),
             ("nrf52840", "cortex-m4f"),
-            ("nrf52811", "cortex-m4f"),
+            ("nrf52811", "cortex-m4"),
             ("rp2350", "cortex-m33"),
             ("pico2", "cortex-m33"),
             ("rp2350-riscv", "rv32imac"),
@@ -384,6 +454,29 @@ mod tests {
             ("ra8d1", "cortex-m85"),
             ("ra8e1", "cortex-m85"),
             ("stm32n657x0", "cortex-m55"),
+            ("ra6m5", "cortex-m33"),
+            ("ra4e1", "cortex-m33"),
+            ("ra6m3ah", "cortex-m4f"),
+            ("apollo4", "cortex-m4f"),
+            ("apollo510", "cortex-m55"),
+            ("feather-m4", "cortex-m4f"),
+            ("nucleo-f446re", "cortex-m4f"),
+            ("nucleo_h743zi", "cortex-m7+dp"),
+            ("nucleo-l053r8", "cortex-m0plus"),
+            ("disco-f746ng", "cortex-m7"),
+            ("psoc6", "cortex-m4f"),
+            ("psoc6-cm0p", "cortex-m0plus"),
+            ("max78000", "cortex-m4f"),
+            ("xmc4500", "cortex-m4f"),
+            ("xmc1100", "cortex-m0"),
+            ("atsamd51", "cortex-m4f"),
+            ("atsamd21g18", "cortex-m0plus"),
+            ("cortex_m4", "cortex-m4"),
+            ("arduino_nano_33_ble", "cortex-m4f"),
+            ("rpi_pico2", "cortex-m33"),
+            ("mps3-an524", "cortex-m33"),
+            ("esp32c5", "rv32imac"),
+            ("esp32c61", "rv32imac"),
         ] {
             assert_eq!(chip_of(name).map(|chip| chip.target.levels[0]), Some(level), "{name}");
         }
@@ -400,5 +493,17 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn banks_add_up() {
+        let banked = || CHIPS.iter().filter_map(|chip| Some((chip.names[0], chip.memory?))).filter(|(_, memory)| !memory.banks.is_empty());
+        for (name, memory) in banked() {
+            let on_chip: u64 = memory.banks.iter().filter(|bank| bank.rank != "slow").map(|bank| bank.kib << 10).sum();
+            // Some chips have a little RAM more for other cores, or for USB.
+            assert!(on_chip <= memory.ram && on_chip >= memory.ram / 20 * 19, "{name}: {on_chip} B of {} B", memory.ram);
+            assert!(memory.banks.len() > 1, "{name}: one bank needs no list");
+        }
+        assert!(banked().count() > 10);
     }
 }
