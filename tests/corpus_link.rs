@@ -146,6 +146,27 @@ fn check_sample(tools: Tools) {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
+/// Networks of microcontrollers: the largest frames of convolutions, of dense layers and of a state.
+const IN_THEIR_STACKS: &[&str] = &[
+    "esphome-v2-okay_nabu",
+    "mlperftiny-ad01_int8",
+    "mlperftiny-kws_ref_model",
+    "mlperftiny-pretrainedResnet_quant",
+    "mlperftiny-vww_96_int8",
+];
+
+/// Fast and small code of microcontrollers. Their programs call on a painted stack, and no call takes more than the header says.
+fn calls_stay_in_their_stacks() {
+    let models = models("tflite", |name| IN_THEIR_STACKS.contains(&name));
+    harness::at_least(models.len(), IN_THEIR_STACKS.len(), "models with a bound of the stack");
+    for tools in [CORTEX_M0PLUS, CORTEX_M3, CORTEX_M4F, RV32IMC] {
+        for is_small in [false, true] {
+            let refused = check_all(&models, 1, Tools { is_small, ..tools });
+            assert!(refused.is_empty(), "{refused:#?}");
+        }
+    }
+}
+
 /// Checks every recorded model of TFLite, the small ones first.
 fn check_whole_corpus(tools: Tools) {
     let mut models = models("tflite", |_| true);
@@ -309,7 +330,7 @@ fn compile<'p>(model: &'p Path, name: &str, tools: Tools) -> Result<Case<'p>, Di
     let values = decided_values(model)?;
     let tensors = model.with_extension("ptd");
     let data = tensors.exists().then(|| tensors.display().to_string()).into_iter().collect();
-    let settings = Settings { target, cpu, name: Some(name.into()), shapes, values, data, ..Settings::default() };
+    let settings = Settings { target, cpu, name: Some(name.into()), shapes, values, data, small: tools.is_small, ..Settings::default() };
     let compiled = Model::open(model)?.compile(&settings)?;
     let calls = recorded_calls(model, &inputs, &compiled);
     let library = if tools.is_shared { Some(compiled.shared(&format!("{name}.so"))?.to_vec()) } else { None };
@@ -532,6 +553,7 @@ fn main() -> std::process::ExitCode {
         ("cortex_m7_objects_with_doubles_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M7_DP)),
         ("cortex_m0plus_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M0PLUS)),
         ("cortex_m4f_objects_of_single_operators_answer_as_recorded", Needs::Corpus("tflite_ops"), || check_operators(CORTEX_M4F)),
+        ("calls_stay_in_their_stacks", Needs::Corpus("tflite"), calls_stay_in_their_stacks),
         ("rv32imc_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(RV32IMC)),
         ("rv32imafc_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(RV32IMAFC)),
         ("rv32imc_objects_of_single_operators_answer_as_recorded", Needs::Corpus("tflite_ops"), || check_operators(RV32IMC)),

@@ -2,6 +2,8 @@
 
 mod handmade;
 mod macho;
+#[path = "handmade/many_calls.rs"]
+mod many_calls;
 mod shared;
 
 use modelc::emit::{Image, ModelInfo, ModelRecord, ObjectFiles, ObjectOptions, RiscvAbi, WeightsPlace, archive};
@@ -63,24 +65,10 @@ fn options(name: &str, triple: &str) -> ObjectOptions {
     ObjectOptions::new(name, target, machine)
 }
 
-/// Calls that [`program_of_rows`] adds.
-const MORE_CALLS: usize = 150;
-
-/// Returns the program with so many calls that they are rows in small code. The first calls of `forward` and of `check` repeat, which does not change
-/// the results. Those of `check` fail if a number is negative.
-fn program_of_rows() -> Program {
-    let mut program = handmade::program();
-    for method in program.methods.iter_mut().filter(|method| ["forward", "check"].contains(&&*method.name)) {
-        let first = method.steps[0].clone();
-        method.steps.splice(0..0, vec![first; MORE_CALLS]);
-    }
-    program
-}
-
 /// Returns programs with their options for a target: one whose calls are code, and one whose calls are rows.
 fn codes_and_rows(name: &str, triple: &str) -> [(Program, ObjectOptions); 2] {
     let rows = ObjectOptions { small: true, ..options(name, triple) };
-    [(handmade::program(), options(name, triple)), (program_of_rows(), rows)]
+    [(handmade::program(), options(name, triple)), (many_calls::program_of_rows(), rows)]
 }
 
 fn build(program: &Program, options: &ObjectOptions) -> ObjectFiles {
@@ -340,7 +328,7 @@ fn addend_of_distance(format: ObjectFormat, row: u64) -> i64 {
 fn calls_of_small_code_are_rows_on_every_target() {
     use object::{Object, ObjectSection, ObjectSymbol};
     for target in TARGETS {
-        let program = program_of_rows();
+        let program = many_calls::program_of_rows();
         let options = ObjectOptions { small: true, ..options("net", target.name) };
         let bytes = build(&program, &options).object.to_vec();
         let file = object::File::parse(&*bytes).unwrap();
@@ -351,7 +339,7 @@ fn calls_of_small_code_are_rows_on_every_target() {
         let start = rows.address() - section.address();
         let data = section.data().unwrap();
         // Each row of the repeated call has a distance and three arguments.
-        for row in (0..MORE_CALLS as u64).map(|number| 16 * number) {
+        for row in (0..many_calls::MORE_CALLS as u64).map(|number| 16 * number) {
             let (_, distance) = section.relocations().find(|(offset, _)| *offset == start + row).unwrap();
             let stored = i32::from_le_bytes(data[(start + row) as usize..][..4].try_into().unwrap());
             let addend = if distance.has_implicit_addend() { i64::from(stored) } else { distance.addend() };

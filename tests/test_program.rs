@@ -1,23 +1,17 @@
 //! C tests of `--emit test`, linked with the object: they pass here and under emulators, and detect errors.
 
+mod linked;
 mod support;
 
+use linked::Tools;
+use linked::tools::*;
 use modelc::npz::Archive;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::harness::{self, Needs};
 
-/// A way to compile the tests and to run them.
-#[derive(Clone, Copy)]
-struct Tools {
-    target: &'static str,
-    compiler: &'static str,
-    emulator: Option<&'static str>,
-}
-
-const HERE: Tools = Tools { target: "x86_64-linux-gnu", compiler: "cc", emulator: None };
-const AARCH64: Tools = Tools { target: "aarch64-linux-gnu", compiler: "aarch64-linux-gnu-gcc", emulator: Some("qemu-aarch64") };
-const RISCV64: Tools = Tools { target: "riscv64-linux-gnu", compiler: "riscv64-linux-gnu-gcc", emulator: Some("qemu-riscv64") };
+/// Objects of all levels on the processor of the emulator that has most instructions.
+const AARCH64: Tools = Tools { level: None, processor: None, ..linked::tools::AARCH64 };
 
 const STRICT: [&str; 5] = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
@@ -40,12 +34,11 @@ fn write(model: &Path, more: &[&str], tools: Tools, folder: &Path) {
 
 /// Links and runs a test. Returns its status and its output.
 fn verdict(tools: Tools, folder: &Path) -> (Option<i32>, String) {
-    let arguments = [&STRICT[..], &["-O2", "-static", "-Dmodelc_puts=puts", "t.c", "net.o", "-o", "program"]].concat();
-    done(tools.compiler, &arguments, folder);
-    let output = match tools.emulator {
-        Some(emulator) => run(emulator, &["./program"], folder),
-        None => run(&folder.join("program").display().to_string(), &[], folder),
-    };
+    let (source, objects) = (folder.join("t.c").display().to_string(), [folder.join("net.o")]);
+    let program = linked::compile_with(&["-O2", "-Dmodelc_puts=puts"], folder, &source, &objects, tools);
+    let program = program.unwrap_or_else(|error| panic!("{}: {error}", tools.target));
+    let output = linked::running(&[], &program, &[], tools).current_dir(folder).output();
+    let output = output.unwrap_or_else(|error| panic!("{:?}: {error}; `cargo xtask setup` installs what the tests use", tools.emulator));
     (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -94,13 +87,26 @@ fn recorded_calls_pass_on_riscv64() {
     recorded_calls_pass(RISCV64);
 }
 
+/// Cores of Cortex-M with and without floats in registers, and RV32IMC.
+const MICROCONTROLLERS: [Tools; 3] = [CORTEX_M0PLUS, CORTEX_M4F, RV32IMC];
+
+fn recorded_calls_pass_on_microcontrollers() {
+    MICROCONTROLLERS.into_iter().for_each(recorded_calls_pass);
+}
+
 /// A program whose file plans three memory areas, two of them provided by the application.
 fn memory_areas_pass() {
     let model = own("areas.pte");
     let calls = recorded(&model);
-    for tools in [HERE, AARCH64] {
+    for tools in [HERE, AARCH64].into_iter().chain(MICROCONTROLLERS) {
         passes(&model, &[&calls.each_ref().map(String::as_str)[..], &["--plan", "program"]].concat(), tools);
     }
+}
+
+/// Returns the microcontrollers with enough memory for a model: less than 1 MB of weights.
+fn microcontrollers(model: &Path) -> impl Iterator<Item = Tools> + use<> {
+    let is_small = std::fs::metadata(model).is_ok_and(|data| data.len() < 1 << 20);
+    MICROCONTROLLERS.into_iter().filter(move |_| is_small)
 }
 
 /// Two memories of the application: the fast one is never exceeded, at most half of the bytes move in the slow one, and outputs are the same.
@@ -113,7 +119,7 @@ fn two_memories_pass() {
                 continue;
             }
             let options = [&calls.each_ref().map(String::as_str)[..], &["--memory", memory], copied].concat();
-            [HERE, AARCH64].into_iter().for_each(|tools| passes(&model, &options, tools));
+            [HERE, AARCH64].into_iter().chain(microcontrollers(&model)).for_each(|tools| passes(&model, &options, tools));
         }
         let said =
             run(env!("CARGO_BIN_EXE_modelc"), &["inspect", &model.display().to_string(), "--json", "--memory", memory], Path::new("."));
@@ -260,6 +266,7 @@ fn main() -> std::process::ExitCode {
         ("recorded_calls_pass_here", ON_LINUX, recorded_calls_pass_here),
         ("recorded_calls_pass_on_aarch64", Needs::Nothing, recorded_calls_pass_on_aarch64),
         ("recorded_calls_pass_on_riscv64", Needs::Nothing, recorded_calls_pass_on_riscv64),
+        ("recorded_calls_pass_on_microcontrollers", Needs::Nothing, recorded_calls_pass_on_microcontrollers),
         ("bundles_pass", ON_LINUX, bundles_pass),
         ("memory_areas_pass", ON_LINUX, memory_areas_pass),
         ("init_asks_for_memory_areas", ON_LINUX, init_asks_for_memory_areas),

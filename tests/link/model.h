@@ -34,6 +34,11 @@ static unsigned char *NAMED(_start)(FILE *inputs)
     config.weights_bytes = WEIGHTS;
   }
 #endif
+#ifdef HAS_PAINTED_STACK
+  /* On these machines an integer is passed as a pointer is. */
+  EQUAL(call_painted(SIZED(_STACK_BYTES), (void (*)(void))NAMED(_init), arena, (const void *)(uintptr_t)SIZED(_ARENA_BYTES), &config), MODELC_OK);
+#else
   EQUAL(NAMED(_init)(arena, SIZED(_ARENA_BYTES), &config), MODELC_OK);
+#endif
   return arena;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "guarded.h"
+#include "painted.h"
 #include "runner.h"
 #include "models.h"
 

@@ -30,6 +30,8 @@ pub struct Tools {
     pub processor: Option<&'static str>,
     /// `true` for shared libraries.
     pub is_shared: bool,
+    /// `true` for small code.
+    pub is_small: bool,
     /// Bytes of a `size_t`.
     pub word: usize,
     /// `true` if code must access memory at multiples of the bytes of an access, which a plugin of the emulator checks.
@@ -256,6 +258,14 @@ fn buffers(method_name: &str, method: &Method) -> String {
 /// # Errors
 /// A message if the compiler is missing or fails.
 pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -> Result<PathBuf, String> {
+    compile_with(&[], folder, source, objects, tools)
+}
+
+/// Compiles a program with options of the compiler. The source is a file of `tests/link`, or has an absolute path.
+///
+/// # Errors
+/// The errors of [`compile`].
+pub fn compile_with(options: &[&str], folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -> Result<PathBuf, String> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
     // Windows requires an extension; it has no effect elsewhere.
     let program = folder.join("program.exe");
@@ -272,7 +282,7 @@ pub fn compile(folder: &Path, source: &str, objects: &[PathBuf], tools: Tools) -
     command.arg(if objects.iter().any(is_library) { "-Wl,-rpath,$ORIGIN" } else { "-static" });
     // Cores of the M profile share instructions with others, but linkers accept objects of only one profile.
     command.args((tools.word == 4 && tools.bare.is_none()).then_some("-Wl,--no-warn-mismatch"));
-    finish(command.arg(sources.join(source)).args(objects).arg("-o").arg(&program))?;
+    finish(command.args(options).arg(sources.join(source)).args(objects).arg("-o").arg(&program))?;
     Ok(program)
 }
 
@@ -289,13 +299,19 @@ pub fn execute(program: &Path, arguments: &[&Path], tools: Tools) -> Result<(), 
 /// # Errors
 /// The errors of [`execute`].
 pub fn execute_with(checks: &[String], program: &Path, arguments: &[&Path], tools: Tools) -> Result<(), String> {
+    finish(&mut running(checks, program, arguments, tools))
+}
+
+/// Returns the command that runs a program, with arguments of the emulator.
+pub fn running(checks: &[String], program: &Path, arguments: &[&Path], tools: Tools) -> Command {
     let mut command = match tools.emulator {
         Some(emulator) if tools.board.is_some() => {
             let mut command = Command::new(emulator);
             let words = [program].into_iter().chain(arguments.iter().copied()).map(|word| format!(",arg={}", word.display()));
             command.args(["-display", "none", "-monitor", "none", "-serial", "none", "-semihosting-config"]);
             command.arg(words.fold("enable=on,target=native".into(), |all: String, word| all + &word));
-            return finish(command.arg("-M").args(tools.board).arg("-kernel").arg(program));
+            command.arg("-M").args(tools.board).arg("-kernel").arg(program);
+            return command;
         }
         Some(emulator) => {
             let mut command = Command::new(emulator);
@@ -306,7 +322,8 @@ pub fn execute_with(checks: &[String], program: &Path, arguments: &[&Path], tool
         }
         None => Command::new(program),
     };
-    finish(command.args(arguments))
+    command.args(arguments);
+    command
 }
 
 fn finish(command: &mut Command) -> Result<(), String> {

@@ -10,6 +10,7 @@ pub const HERE: Tools = Tools {
     level: None,
     processor: None,
     is_shared: false,
+    is_small: false,
     is_aligned: false,
     word: 8,
     bare: None,
