@@ -107,6 +107,17 @@ fn hooks_are_called_where_asked_for_and_leave_no_trace_elsewhere() {
 }
 
 #[test]
+fn a_custom_operator_is_a_function_of_the_program() {
+    let text = include_str!("files/external.mt").split(";! ---").next().expect("a module");
+    let module = modelc::ir::text::parse_module(text).expect("the module is sound");
+    for tools in MACHINES {
+        let bench = Bench::new(tools);
+        let net = bench.add("net", &build(&bench.lower(&module), &bench.options("net")));
+        bench.check("custom.c", &[], &[net], &[]);
+    }
+}
+
+#[test]
 fn a_dynamic_batch_and_sequence_are_as_the_caller_says() {
     let module = modelc::ir::text::parse_module(include_str!("link/sequence.mt")).expect("the module is sound");
     for tools in MACHINES {

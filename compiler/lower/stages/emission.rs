@@ -30,6 +30,8 @@ pub(super) struct Emission<'a> {
     pub level: usize,
     pub module: &'a Module,
     pub addresses: &'a Addresses<'a>,
+    /// Bytes of a `size_t`, the type of extents that a custom operator receives.
+    pub size_bytes: usize,
     /// Alignment of the arena.
     pub alignment: Alignment,
     /// The map of the scratch memory.
@@ -316,7 +318,7 @@ impl<'s> Writer<'_, 's> {
         for (value, number) in data.operands.iter().chain(&data.results).zip(0u64..) {
             let ty = function.tensor(*value);
             let shape = ty.static_shape().ok_or(Unsupported::CustomDynamicShape)?;
-            let extents: Vec<u8> = shape.iter().flat_map(|extent| extent.to_le_bytes()).collect();
+            let extents: Vec<u8> = shape.iter().flat_map(|extent| extent.to_le_bytes().into_iter().take(self.from.size_bytes)).collect();
             tensors.push(ExternalTensor {
                 address: self.from.addresses.of(self.pool, *value),
                 bytes: ty.static_bytes().unwrap_or(0),

@@ -55,6 +55,7 @@ pub(in crate::lower) fn write(
         let emission = Emission {
             level,
             module: frame.module,
+            size_bytes: usize::from(frame.options.machine.index_bits / 8),
             addresses: &addresses,
             alignment: frame.variables.alignment,
             map: &memory_map,
