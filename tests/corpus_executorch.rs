@@ -30,8 +30,7 @@ fn what_delegates_round_is_the_runtimes_to_the_bit() {
 
 /// Programs of the Cortex-M back end give the results of its Python kernels.
 fn operators_of_cortex_m_are_its_kernels_to_the_bit() {
-    let names = ["elements", "former", "former_dsp", "image", "image_scalar", "last", "pools"];
-    engines::all_equal(names.map(|name| support::own(&format!("tests/models/executorch/cortex_m_{name}.pte"))).to_vec());
+    engines::all_equal(support::cortex_m_programs());
 }
 
 fn portable_programs_match_their_recorded_outputs() {

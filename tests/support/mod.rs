@@ -119,9 +119,22 @@ pub fn tolerance(model: &Path, usual: f64) -> f64 {
 /// Tolerance of floats, relative to the largest one: the order of sums differs.
 pub const FLOAT_TOLERANCE: f64 = 1e-5;
 
+/// Returns the programs of this repository with operators of ExecuTorch's Cortex-M back end.
+pub fn cortex_m_programs() -> Vec<PathBuf> {
+    let mut programs = models_in(&own("tests/models/executorch"), "pte");
+    programs.retain(|path| stem(path).starts_with(CORTEX_M));
+    harness::at_least(programs.len(), 13, "programs of the Cortex-M back end");
+    programs
+}
+
+/// Beginning of the names of these programs.
+const CORTEX_M: &str = "cortex_m_";
+
 /// Returns the tolerance for a program with a delegate.
 pub fn delegate_tolerance(program: &Path) -> f64 {
     match stem(program).as_str() {
+        // Results are those of the exporter's kernels, bit for bit.
+        name if name.starts_with(CORTEX_M) => 0.0,
         // The exporter expresses GELU with tanh for the delegate's GELU with erf: the record is PyTorch's, which differs by 1.7e-4.
         "gelu.gelu_f32_tanh_approximation.xnnpack" => 3e-4,
         // binary16 inside: each of the three layers rounds.

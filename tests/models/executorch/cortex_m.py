@@ -96,6 +96,59 @@ class Former(nn.Module):
         return weights, x + self.down(torch.relu(self.up(x)))
 
 
+class Up(nn.Module):
+    """Transposed convolutions of an image whose channels stay last."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1)
+        self.second = nn.ConvTranspose2d(6, 5, (2, 3), stride=(1, 2))
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+
+class Inverted(nn.Module):
+    """A block of MobileNetV2: more channels, a depthwise convolution, and fewer channels, beside the input where they fit."""
+
+    def __init__(self, inputs, outputs, stride, expansion):
+        super().__init__()
+        inner = inputs * expansion
+        wider = [nn.Conv2d(inputs, inner, 1), nn.ReLU6()] if expansion > 1 else []
+        depthwise = nn.Conv2d(inner, inner, 3, stride=stride, padding=1, groups=inner)
+        self.layers = nn.Sequential(*wider, depthwise, nn.ReLU6(), nn.Conv2d(inner, outputs, 1))
+        self.is_residual = stride == 1 and inputs == outputs
+
+    def forward(self, x):
+        return x + self.layers(x) if self.is_residual else self.layers(x)
+
+
+class MobileNetV2(nn.Module):
+    """MobileNetV2 of width 0.25 with all its blocks, and 320 channels before the classifier instead of 1280.
+
+    Normalizations are part of the convolutions, as after training."""
+
+    # Expansion, channels at this width, blocks, and the stride of the first of them.
+    STAGES = [(1, 8, 1, 1), (6, 8, 2, 2), (6, 8, 3, 2), (6, 16, 4, 2), (6, 24, 3, 1), (6, 40, 3, 2), (6, 80, 1, 1)]
+
+    def __init__(self):
+        super().__init__()
+        layers, channels = [nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.ReLU6()], 8
+        for expansion, outputs, blocks, stride in self.STAGES:
+            for block in range(blocks):
+                layers.append(Inverted(channels, outputs, stride if block == 0 else 1, expansion))
+                channels = outputs
+        self.layers = nn.Sequential(*layers, nn.Conv2d(channels, 320, 1), nn.ReLU6())
+        self.head = nn.Linear(320, 10)
+        # Activations keep their size through the layers, so that each layer changes the result.
+        for layer in self.modules():
+            if isinstance(layer, nn.Conv2d):
+                nn.init.kaiming_normal_(layer.weight, mode="fan_in")
+
+    def forward(self, x):
+        return self.head(self.layers(x).mean((2, 3)))
+
+
 def program(model, calls, cpu, explicit=False):
     """The program for a core, what runs it by the backend's kernels in Python, and the calls as it takes them."""
     if not explicit:
@@ -114,6 +167,9 @@ def program(model, calls, cpu, explicit=False):
     return edge.to_executorch(), run, calls
 
 
+# Each program is for the cores with vectors (M55), with halves of words (M33), or without (M0+). Files for two of them are the same, but for scratch
+# memory and the sums of weights, in these: convolutions have three files, pools two (M0+ stands for M55), `Former` two (M33 stands for M0+). The
+# others are the same for all.
 MODELS = {
     "cortex_m_image": (Image, lambda r: (r(1, 3, 16, 16),), CortexM.M55),
     "cortex_m_image_scalar": (Image, lambda r: (r(1, 3, 16, 16),), CortexM.M0PLUS),
@@ -122,6 +178,12 @@ MODELS = {
     "cortex_m_elements": (Elements, lambda r: (r(1, 4, 5, 6), r(1, 4, 5, 6)), CortexM.M4),
     "cortex_m_former": (Former, lambda r: (r(2, 10, 16), r(2, 16, 7)), CortexM.M55),
     "cortex_m_former_dsp": (Former, lambda r: (r(2, 10, 16), r(2, 16, 7)), CortexM.M33),
+    "cortex_m_image_dsp": (Image, lambda r: (r(1, 3, 16, 16),), CortexM.M33),
+    "cortex_m_pools_scalar": (Pools, lambda r: (r(1, 4, 12, 10),), CortexM.M0PLUS),
+    "cortex_m_last_dsp": (Last, lambda r: (r(1, 3, 16, 16),), CortexM.M33),
+    "cortex_m_last_scalar": (Last, lambda r: (r(1, 3, 16, 16),), CortexM.M0PLUS),
+    "cortex_m_up": (Up, lambda r: (r(1, 4, 7, 6),), CortexM.M55),
+    "cortex_m_mobilenet": (MobileNetV2, lambda r: (r(1, 3, 48, 48),), CortexM.M55),
 }
 
 
@@ -131,7 +193,7 @@ def main():
             continue
         torch.manual_seed(300 + number)
         with torch.no_grad():
-            write(stem, *program(make().eval(), [inputs(torch.randn) for _ in range(2)], cpu, explicit=make is Last))
+            write(stem, *program(make().eval(), [inputs(torch.randn) for _ in range(2)], cpu, explicit=make in (Last, Up)))
 
 
 if __name__ == "__main__":
