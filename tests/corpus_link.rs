@@ -112,6 +112,14 @@ fn check_programs(tools: Tools) {
     assert!(refused.is_empty(), "{refused:#?}");
 }
 
+/// Checks programs of ExecuTorch's Cortex-M back end, which give the results of its Python kernels to the bit.
+fn check_cortex_m_programs(tools: Tools) {
+    for is_small in [false, true] {
+        let refused = check_all(&support::cortex_m_programs(), 1, Tools { is_small, ..tools });
+        assert!(refused.is_empty(), "{refused:#?}");
+    }
+}
+
 /// Message of qemu 7.2 when it stops at the first instruction of a translation block, independent of the program's results: see
 /// `docs/cranelift.md`.
 const EMULATOR_FAULT: &str = "decode_save_opc: Assertion";
@@ -547,6 +555,10 @@ fn main() -> std::process::ExitCode {
         ("cortex_m4f_programs_of_executorch_answer_as_recorded", Needs::Corpus("executorch"), || check_programs(CORTEX_M4F)),
         ("cortex_m0plus_programs_of_executorch_answer_as_recorded", Needs::Corpus("executorch"), || check_programs(CORTEX_M0PLUS)),
         ("rv32imc_programs_of_executorch_answer_as_recorded", Needs::Corpus("executorch"), || check_programs(RV32IMC)),
+        ("programs_of_the_cortex_m_back_end_answer_on_m0plus", Needs::Nothing, || check_cortex_m_programs(CORTEX_M0PLUS)),
+        ("programs_of_the_cortex_m_back_end_answer_on_m4f", Needs::Nothing, || check_cortex_m_programs(CORTEX_M4F)),
+        ("programs_of_the_cortex_m_back_end_answer_on_m33", Needs::Nothing, || check_cortex_m_programs(CORTEX_M33)),
+        ("programs_of_the_cortex_m_back_end_answer_on_rv32imc", Needs::Nothing, || check_cortex_m_programs(RV32IMC)),
         ("cortex_m4f_objects_with_aligned_accesses_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M4F_STRICT)),
         ("cortex_m3_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M3)),
         ("cortex_m33_objects_answer_as_recorded", Needs::Corpus("tflite"), || check_sample(CORTEX_M33)),

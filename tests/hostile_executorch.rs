@@ -40,7 +40,7 @@ const FILES: [&str; 21] = [
 ];
 
 /// Programs of this repository, which are always present.
-const OWN: [&str; 13] = [
+const OWN: [&str; 19] = [
     "branch.pte",
     "choices.pte",
     "running.pte",
@@ -54,6 +54,12 @@ const OWN: [&str; 13] = [
     "vulkan_int8.pte",
     "vulkan_rows.pte",
     "vulkan_former.pte",
+    "cortex_m_elements.pte",
+    "cortex_m_former.pte",
+    "cortex_m_image.pte",
+    "cortex_m_last.pte",
+    "cortex_m_pools.pte",
+    "cortex_m_up.pte",
 ];
 
 fn files(names: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {

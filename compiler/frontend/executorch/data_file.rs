@@ -54,6 +54,12 @@ impl DataFile {
         Ok(Self { tensors })
     }
 
+    /// Makes a file of tensors without descriptions.
+    #[cfg(test)]
+    pub fn of(tensors: impl Iterator<Item = (String, Data)>) -> Self {
+        Self { tensors: tensors.map(|(name, data)| (name, Named { data, layout: None })).collect() }
+    }
+
     /// The bytes of a name, of any kind.
     pub fn bytes(&self, name: &str) -> Option<Data> {
         self.tensors.get(name).map(|named| named.data.clone())

@@ -1,8 +1,10 @@
 //! Small programs on inputs with run-time extents. For each size the interpreter must give PyTorch's results.
 
 mod control;
+mod cortex_m;
 mod images;
 
+use super::data_file::DataFile;
 use super::program::{EValue, Form, Instruction, Plan, Storage, TensorMeta};
 use super::shared::Shared;
 use super::{reader, translate};
@@ -21,6 +23,8 @@ struct Program {
     outputs: Vec<usize>,
     operators: Vec<String>,
     instructions: Vec<Instruction>,
+    /// Bytes of constants, which stand in a file beside the program.
+    constants: Vec<(String, Vec<u8>)>,
 }
 
 impl Program {
@@ -40,6 +44,13 @@ impl Program {
     fn tensor(&mut self, element: ElementType, shape: &[u64], dynamic: bool) -> usize {
         let form = Form::row_major(element, shape.to_vec());
         self.value(EValue::Tensor(TensorMeta { form, storage: Storage::Unplanned, dynamic, name: None }))
+    }
+
+    fn constant(&mut self, element: ElementType, shape: &[u64], bytes: Vec<u8>) -> usize {
+        let name = format!("constant {}", self.constants.len());
+        self.constants.push((name.clone(), bytes));
+        let form = Form::row_major(element, shape.to_vec());
+        self.value(EValue::Tensor(TensorMeta { form, storage: Storage::External(name), dynamic: false, name: None }))
     }
 
     /// The first bytes of planned memory. If they are read before they are written, they are a state.
@@ -76,8 +87,9 @@ impl Program {
     fn module_with(self, options: &LoadOptions) -> Result<Module, Vec<Diagnostic>> {
         // An empty table, which is a sound program without contents.
         let bytes = [&12u32.to_le_bytes()[..], b"ET12", &[4, 0, 4, 0], &4i32.to_le_bytes()].concat();
-        let mut shared = Shared::new(reader::File::open(Arc::new(bytes)).unwrap(), options, vec![], &[]);
-        let Self { values, inputs, outputs, operators, instructions } = self;
+        let Self { values, inputs, outputs, operators, instructions, constants } = self;
+        let constants = DataFile::of(constants.into_iter().map(|(name, bytes)| (name, bytes.into())));
+        let mut shared = Shared::new(reader::File::open(Arc::new(bytes)).unwrap(), options, vec![constants], &[]);
         let name = "forward".to_owned();
         let plan = Plan {
             name,
