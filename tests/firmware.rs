@@ -1,135 +1,63 @@
-//! Firmware of Cortex-M: objects in programs of each float ABI, with and without a C library, and packages of `modelc export`, linked and run on
-//! boards that QEMU emulates.
+//! Firmware of Cortex-M and RV32: objects in programs of each float ABI, with and without a C library, and packages of `modelc export`, linked and
+//! run on boards that QEMU emulates.
 //!
 //! A missing tool is a failure; `cargo xtask setup` installs the tools.
-#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
+#[path = "firmware/boards.rs"]
+mod boards;
 mod support;
 
+use boards::{Board, C, LINK, M0, M3, M4F, M7, M7_DP, M33, M55, RV32IMC, compile, compile_model, done, folder, run};
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
-use tempfile::TempDir;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::harness::{self, Needs};
 
-/// A board: the core's name for modelc, options of GCC, QEMU's machine, and the map of its memory.
-struct Board {
-    core: &'static str,
-    options: &'static str,
-    machine: &'static str,
-    memory: &'static str,
-}
-
-const M0: Board = Board { core: "cortex-m0", options: "-mcpu=cortex-m0", machine: "microbit", memory: "memory-microbit.ld" };
-const M3: Board = Board { core: "cortex-m3", options: "-mcpu=cortex-m3", machine: "mps2-an385", memory: "memory.ld" };
-const M4F: Board =
-    Board { core: "cortex-m4f", options: "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard", machine: "mps2-an386", memory: "memory.ld" };
-const M7: Board = Board {
-    core: "cortex-m7",
-    options: "-mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=softfp",
-    machine: "mps2-an500",
-    memory: "memory.ld",
-};
-/// A core whose FPU has binary64.
-const M7_DP: Board = Board { core: "cortex-m7+dp", options: "-mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard", ..M7 };
-const M33: Board =
-    Board { core: "cortex-m33", options: "-mcpu=cortex-m33 -mfloat-abi=soft", machine: "mps2-an505", memory: "memory-an505.ld" };
-const M55: Board =
-    Board { core: "cortex-m55", options: "-mcpu=cortex-m55 -mfloat-abi=hard", machine: "mps3-an547", memory: "memory-an547.ld" };
-
-/// A folder with the example's start-up code.
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    let examples = support::own("examples/baremetal");
-    let maps = ["memory.ld", "memory-an505.ld", "memory-an547.ld", "memory-microbit.ld"];
-    let copied = maps.map(|name| format!("cortex-m/{name}")).into_iter().chain(["link.ld", "cortex-m/startup.S"].map(String::from));
-    for name in copied {
-        let place = folder.path().join(Path::new(&name).file_name().expect("a name"));
-        fs::copy(examples.join(name), place).expect("it is copied");
-    }
-    for name in ["board.c", "interrupts.c"] {
-        fs::copy(support::own("tests/firmware").join(name), folder.path().join(name)).expect("it is copied");
-    }
-    folder
-}
-
-fn run(program: &str, words: &str, folder: &Path) -> Output {
-    let output = Command::new(program).args(words.split_whitespace()).current_dir(folder).output();
-    output.unwrap_or_else(|error| panic!("{program}: {error}; `cargo xtask setup` installs what the tests use"))
-}
-
-/// Runs a program that must succeed. Returns its output.
-fn done(program: &str, words: &str, folder: &Path) -> String {
-    let output = run(program, words, folder);
-    let said = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
-    assert!(output.status.success(), "{program} {words}\n{said}");
-    said
-}
-
-fn compile(core: &str, options: &str, folder: &Path) {
-    compile_model(&support::own("examples/digits/digits_int8.tflite"), core, options, folder);
-}
-
-fn compile_model(model: &Path, core: &str, options: &str, folder: &Path) {
-    let (inputs, expected) = (model.with_extension("inputs.npz"), model.with_extension("expected.npz"));
-    let recorded = format!("--inputs {} --expected {}", inputs.display(), expected.display());
-    let words =
-        format!("{} -o digits.o --name digits --target {core} --emit test=t.c --emit bench=b.c {recorded} {options}", model.display());
-    done(env!("CARGO_BIN_EXE_modelc"), &words, folder);
-}
-
-const C: &str = "-O2 -std=c99 -Wall -Wextra -Wpedantic -Werror -ffreestanding -fno-tree-loop-distribute-patterns -ffunction-sections -I.";
-const LINK: &str = "-nostdlib -static -Wl,--build-id=none,--gc-sections,--fatal-warnings,-z,noexecstack,--defsym=STACK_BYTES=8192";
-
-impl Board {
-    /// Links a program with the start-up code and the object, and nothing else.
-    fn link(&self, source: &str, script: &str, folder: &Path) {
-        let Self { options, memory, .. } = self;
-        done("arm-none-eabi-gcc", &format!("{options} {C} -c {source} board.c startup.S"), folder);
-        let object = source.replace(".c", ".o");
-        let words = format!("{options} {LINK} -T {memory} -T {script} startup.o {object} board.o digits.o -lgcc -o program.elf");
-        done("arm-none-eabi-gcc", &words, folder);
-    }
-
-    /// Runs the linked program. Returns what it prints; time is the number of instructions.
-    fn run(&self, folder: &Path) -> String {
-        let words = format!("60 qemu-system-arm -M {} -icount shift=4 -semihosting -display none -monitor none -serial none", self.machine);
-        done("timeout", &format!("{words} -kernel program.elf"), folder)
-    }
-}
-
-#[test]
 fn tests_pass_on_boards() {
-    for board in [M0, M3, M4F, M7, M33, M55] {
+    for board in [M0, M3, M4F, M7, M33, M55, RV32IMC] {
         let folder = folder();
         compile(board.core, "", folder.path());
-        board.link("t.c", "link.ld", folder.path());
-        let said = board.run(folder.path());
-        assert!(said.trim_end().ends_with("agree"), "{}: {said}", board.core);
+        board.test("link.ld", "digits", folder.path());
     }
 }
 
-/// An interrupt that uses the floating-point unit changes no output.
-#[test]
+/// Runs the test of a model while an interrupt that uses the floating-point unit changes each register that it may.
+fn check_with_interrupts(board: &Board, model: &Path) {
+    let folder = folder();
+    let startup = fs::read_to_string(folder.path().join("startup.S")).expect("start-up code");
+    let ticking = startup.replace(
+        ".rept   14\n        .word   fault\n        .endr",
+        ".rept   13\n        .word   fault\n        .endr\n        .word   tick",
+    );
+    assert_ne!(ticking, startup);
+    fs::write(folder.path().join("startup.S"), ticking).expect("it is written");
+    compile_model(model, board.core, "", folder.path());
+    // The timer counts 25 million times a second, an instruction takes 16 ns.
+    let ticking = Board { options: &format!("{} -DTICKS=200", board.options), ..*board };
+    let objects = ticking.objects("interrupts.c", folder.path());
+    done(board.kit.compiler, &format!("{} {C} -Dmain=test_main -c t.c", board.options), folder.path());
+    board.link_objects(&format!("{objects} t.o"), "link.ld", folder.path());
+    board.agrees(&support::stem(model), folder.path());
+}
+
 fn interrupts_change_no_output() {
-    for (board, model) in [(M3, "digits_int8"), (M4F, "digits_int8"), (M4F, "digits_f32"), (M7, "digits_int8"), (M7, "digits_f32")] {
-        let folder = folder();
-        let startup = fs::read_to_string(folder.path().join("startup.S")).expect("start-up code");
-        let ticking = startup.replace(
-            ".rept   14\n        .word   fault\n        .endr",
-            ".rept   13\n        .word   fault\n        .endr\n        .word   tick",
-        );
-        assert_ne!(ticking, startup);
-        fs::write(folder.path().join("startup.S"), ticking).expect("it is written");
-        compile_model(&support::own("examples/digits").join(model).with_extension("tflite"), board.core, "", folder.path());
-        let Board { options, memory, .. } = board;
-        // The timer counts 25 million times a second, an instruction takes 16 ns.
-        done("arm-none-eabi-gcc", &format!("{options} {C} -DTICKS=200 -c interrupts.c board.c startup.S"), folder.path());
-        done("arm-none-eabi-gcc", &format!("{options} {C} -Dmain=test_main -c t.c"), folder.path());
-        let objects = "startup.o interrupts.o t.o board.o digits.o";
-        done("arm-none-eabi-gcc", &format!("{options} {LINK} -T {memory} -T link.ld {objects} -lgcc -o program.elf"), folder.path());
-        let said = board.run(folder.path());
-        assert!(said.trim_end().ends_with("agree"), "{model} on {}: {said}", board.core);
+    for (board, model) in
+        [(M3, "digits_int8"), (M4F, "digits_int8"), (M4F, "digits_f32"), (M7, "digits_int8"), (M7, "digits_f32"), (M33, "digits_int8")]
+    {
+        check_with_interrupts(&board, &support::own("examples/digits").join(model).with_extension("tflite"));
     }
+}
+
+/// A wake word, whose state is the sound before.
+fn interrupts_change_no_state() {
+    for board in [M3, M4F, M7, M33] {
+        check_with_interrupts(&board, &recorded("esphome-v2-okay_nabu"));
+    }
+}
+
+/// Returns the path of a recorded model.
+fn recorded(name: &str) -> PathBuf {
+    support::corpus("tflite").expect("the corpus").join(format!("{name}.tflite"))
 }
 
 /// Models with dense layers, convolutions of every kind, state and floats, in registers of words and vectors.
@@ -146,26 +74,39 @@ const RECORDED: [&str; 10] = [
     "mlperftiny-kws_ref_model_float32",
 ];
 
-#[test]
 fn recorded_models_agree_on_the_board_with_vectors() {
-    let Some(corpus) = support::corpus("tflite") else { return eprintln!("skipped: no recorded models") };
     let folder = folder();
     fs::copy(support::own("tests/firmware/memory-an547.ld"), folder.path().join("large.ld")).expect("it is copied");
     let board = Board { memory: "large.ld", ..M55 };
     for (name, options) in RECORDED.iter().flat_map(|name| ["--optimize speed", "--optimize size"].map(|options| (name, options))) {
-        compile_model(&corpus.join(format!("{name}.tflite")), board.core, options, folder.path());
-        board.link("t.c", "link.ld", folder.path());
-        let said = board.run(folder.path());
-        assert!(said.trim_end().ends_with("agree"), "{name} {options}: {said}");
+        compile_model(&recorded(name), board.core, options, folder.path());
+        board.test("link.ld", &format!("{name} {options}"), folder.path());
+    }
+}
+
+/// Models for a board with 16 KB of RAM: dense layers, convolutions of every kind, state, recurrence.
+const SMALL: [&str; 4] = ["tflm-hello_world_int8", "tflm-micro_speech_quantized", "tflm-mnist_lstm_int8", "esphome-v2-okay_nabu"];
+/// Models that need more.
+const LARGER: [&str; 2] = ["mlperftiny-kws_ref_model", "tflm-person_detect"];
+
+/// Each board runs each model that it has memory for. The goals take turns.
+fn recorded_models_agree_on_boards() {
+    for (turn, board) in [M0, M3, M4F, M7, M33, RV32IMC].iter().enumerate() {
+        let folder = folder();
+        let larger = if board.machine == M0.machine { &[][..] } else { &LARGER };
+        for (number, name) in SMALL.iter().chain(larger).enumerate() {
+            let options = ["--optimize speed", "--optimize size"][(turn + number) % 2];
+            compile_model(&recorded(name), board.core, options, folder.path());
+            board.test("link.ld", &format!("{name} {options}"), folder.path());
+        }
     }
 }
 
 /// Operators whose kernels compute binary64.
 const OF_DOUBLES: [&str; 4] = ["cast.11", "sin.0", "pow.9", "floor_mod.12"];
 
-#[test]
 fn doubles_in_registers_agree_on_boards() {
-    let Some(corpus) = support::corpus("tflite_ops") else { return eprintln!("skipped: no recorded models") };
+    let corpus = support::corpus("tflite_ops").expect("the corpus");
     let folder = folder();
     // These models have no weights.
     let script = fs::read_to_string(folder.path().join("link.ld")).expect("a script");
@@ -175,14 +116,11 @@ fn doubles_in_registers_agree_on_boards() {
         compile_model(&corpus.join(format!("{name}.tflite")), board.core, "", folder.path());
         let attributes = done("arm-none-eabi-readelf", "-A digits.o", folder.path());
         assert!(attributes.contains("Tag_FP_arch: FPv5/FP-D16 for ARMv8") && !attributes.contains("Tag_ABI_HardFP_use"), "{attributes}");
-        board.link("t.c", "operators.ld", folder.path());
-        let said = board.run(folder.path());
-        assert!(said.trim_end().ends_with("agree"), "{name} on {}: {said}", board.core);
+        board.test("operators.ld", name, folder.path());
     }
 }
 
 /// Sums of vectors take subnormal numbers as 0, and sums of single registers do not. So no kernel computes floats in vectors.
-#[test]
 fn vectors_of_floats_lose_subnormal_numbers() {
     let folder = folder();
     fs::copy(support::own("tests/firmware/subnormals.c"), folder.path().join("subnormals.c")).expect("it is copied");
@@ -200,7 +138,6 @@ fn ticks(said: &str, word: &str) -> u64 {
     before.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{line}"))
 }
 
-#[test]
 fn benchmarks_name_the_longest_kernel() {
     let folder = folder();
     compile(M4F.core, "--profile-hooks", folder.path());
@@ -227,7 +164,6 @@ fn lld() -> Option<String> {
 }
 
 /// Float ABIs, secure programs, newlib, and no library at all.
-#[test]
 fn objects_link_in_programs_of_every_kind() {
     let kinds = [
         ("cortex-m0plus", "-mcpu=cortex-m0plus"),
@@ -249,41 +185,72 @@ fn objects_link_in_programs_of_every_kind() {
         compile(core, "", folder.path());
         let undefined = done("arm-none-eabi-nm", "-u digits.o", folder.path());
         assert_eq!(undefined.trim(), "", "{core}");
-        let board = Board { core, options, machine: "", memory: "memory.ld" };
+        let board = Board { core, options, machine: "", ..M3 };
         board.link("t.c", "link.ld", folder.path());
         let newlib = "-static -Wl,--gc-sections,--fatal-warnings,-z,noexecstack --specs=rdimon.specs -Dmodelc_puts=puts";
         done("arm-none-eabi-gcc", &format!("{options} -O2 {newlib} t.c digits.o -o newlib.elf"), folder.path());
     }
 }
 
-#[test]
+/// Programs of both linkers, without unused parts and without a warning: secure ones of Armv8-M, too.
 fn objects_link_with_lld() {
-    let Some(lld) = lld() else { return eprintln!("skipped: no ld.lld") };
-    let folder = folder();
-    compile(M3.core, "", folder.path());
-    M3.link("t.c", "link.ld", folder.path());
-    let libgcc = done("arm-none-eabi-gcc", &format!("{} -print-libgcc-file-name", M3.options), folder.path());
-    let words = "--gc-sections --fatal-warnings -z noexecstack --build-id=none --defsym=STACK_BYTES=8192 -T memory.ld -T link.ld";
-    done(&lld, &format!("{words} startup.o t.o board.o digits.o {} -o program.elf", libgcc.trim()), folder.path());
-    assert!(M3.run(folder.path()).trim_end().ends_with("agree"));
+    let lld = lld().expect("LLD");
+    let m0_plus = Board { core: "cortex-m0plus", options: "-mcpu=cortex-m0plus", ..M0 };
+    let secure = Board { options: "-mcpu=cortex-m33 -mfloat-abi=soft -mcmse", ..M33 };
+    // LLD 14 does not relax code of RISC-V, and refuses what GCC made for that.
+    let unrelaxed = Board { options: "-march=rv32imc -mabi=ilp32 -mno-relax", ..RV32IMC };
+    for board in [m0_plus, M3, M4F, secure, M55, unrelaxed] {
+        let folder = folder();
+        compile(board.core, "", folder.path());
+        board.test("link.ld", "digits", folder.path());
+        fs::remove_file(folder.path().join("program.elf")).expect("GNU's linker made it");
+        let libgcc = done(board.kit.compiler, &format!("{} -print-libgcc-file-name", board.options), folder.path());
+        let (objects, Board { memory, stack, .. }) = (board.objects("t.c", folder.path()), &board);
+        let words = format!("--gc-sections --fatal-warnings -z noexecstack --build-id=none --defsym=STACK_BYTES={stack} -T {memory}");
+        done(&lld, &format!("{words} -T link.ld {objects} {} -o program.elf", libgcc.trim()), folder.path());
+        board.agrees("digits, linked by LLD", folder.path());
+    }
 }
 
-/// Kernels in RAM, far from what calls them: the linker reaches them because calls name functions.
-#[test]
+/// Splits the RAM of a memory's map into halves: the second one is for code. Returns the map, and the address of that half.
+fn with_ram_for_code(map: &str) -> (String, u64) {
+    let line = map.lines().find(|line| line.trim_start().starts_with("ram ")).expect("a region of RAM");
+    let word = |name: &str| line.split_once(name).and_then(|(_, rest)| rest.split([',', ' ']).next()).expect("a number");
+    let origin = u64::from_str_radix(word("ORIGIN = 0x"), 16).expect("an address");
+    let kilobytes = match word("LENGTH = ").split_at(word("LENGTH = ").len() - 1) {
+        (count, "K") => count.parse::<u64>().expect("a length"),
+        (count, _) => 1024 * count.parse::<u64>().expect("a length"),
+    };
+    let code = origin + 512 * kilobytes;
+    let halves =
+        format!("    ram (rw) : ORIGIN = {origin:#x}, LENGTH = {0}\n    kernels (rx) : ORIGIN = {code:#x}, LENGTH = {0}", 512 * kilobytes);
+    (map.replace(line, &halves), code)
+}
+
+/// Kernels in RAM, further from what calls them than a branch reaches: the linker reaches them because calls name functions. A branch reaches 16 MB
+/// on Cortex-M, and 1 MB on RISC-V.
 fn kernels_run_from_ram() {
-    let folder = folder();
-    let script = fs::read_to_string(folder.path().join("link.ld")).expect("a script");
-    let moved = script.replace("    .digits_text ", "    .kernels        : { *(.text.digits_op*) } > ram\n    .digits_text ");
-    assert_ne!(moved, script);
-    fs::write(folder.path().join("ram.ld"), moved).expect("it is written");
-    compile(M3.core, "", folder.path());
-    M3.link("t.c", "ram.ld", folder.path());
-    let symbols = done("arm-none-eabi-nm", "program.elf", folder.path());
-    let is_kernel = |line: &&str| line.contains(" digits_op") && !line.contains("veneer");
-    let kernels: Vec<&str> = symbols.lines().filter(is_kernel).collect();
-    assert!(!kernels.is_empty() && kernels.iter().all(|line| line.starts_with('2')), "{symbols}");
-    assert!(symbols.lines().any(|line| line.starts_with('0') && line.contains("digits_forward")), "{symbols}");
-    assert!(M3.run(folder.path()).trim_end().ends_with("agree"));
+    let m0_plus = Board { core: "cortex-m0plus", options: "-mcpu=cortex-m0plus", ..M0 };
+    // Half of 16 KB holds small code.
+    for (board, options) in [(m0_plus, "--optimize size"), (M3, ""), (RV32IMC, "")] {
+        let folder = folder();
+        let script = fs::read_to_string(folder.path().join("link.ld")).expect("a script");
+        let moved = script.replace("    .digits_text ", "    .kernels        : { *(.text.digits_op*) } > kernels\n    .digits_text ");
+        assert_ne!(moved, script);
+        fs::write(folder.path().join("ram.ld"), moved).expect("it is written");
+        let (map, ram) = with_ram_for_code(&fs::read_to_string(folder.path().join(board.memory)).expect("a map"));
+        fs::write(folder.path().join("halves.ld"), map).expect("it is written");
+        let board = Board { memory: "halves.ld", ..board };
+        compile(board.core, options, folder.path());
+        board.link("t.c", "ram.ld", folder.path());
+        let symbols = done("arm-none-eabi-nm", "program.elf", folder.path());
+        let is_in_ram = |line: &str| u64::from_str_radix(&line[..8], 16).is_ok_and(|address| address >= ram);
+        let is_kernel = |line: &&str| line.contains(" digits_op") && !line.contains("veneer");
+        let kernels: Vec<&str> = symbols.lines().filter(is_kernel).collect();
+        assert!(!kernels.is_empty() && kernels.iter().all(|line| is_in_ram(line)), "{}: {symbols}", board.core);
+        assert!(symbols.lines().any(|line| line.ends_with(" digits_forward") && !is_in_ram(line)), "{}: {symbols}", board.core);
+        board.agrees("digits in RAM", folder.path());
+    }
 }
 
 const PROJECT: &str = "\
@@ -295,7 +262,6 @@ target_link_libraries(program.elf PRIVATE digits::digits gcc)
 ";
 
 /// A project of CMake with the exported package chooses the machine by the processor.
-#[test]
 fn an_exported_package_runs_on_a_board() {
     let folder = folder();
     compile(M4F.core, "", folder.path());
@@ -305,7 +271,10 @@ fn an_exported_package_runs_on_a_board() {
     fs::remove_file(folder.path().join("digits.h")).expect("the package has the header");
     fs::write(folder.path().join("CMakeLists.txt"), PROJECT).expect("it is written");
     let flags = format!("set(CMAKE_C_FLAGS \"{} {C}\")\nset(CMAKE_ASM_FLAGS \"{}\")\n", M4F.options, M4F.options);
-    let linker = format!("set(CMAKE_EXE_LINKER_FLAGS \"{LINK} -T {0}/memory.ld -T {0}/link.ld\")\n", folder.path().display());
+    let linker = format!(
+        "set(CMAKE_EXE_LINKER_FLAGS \"{LINK},--defsym=STACK_BYTES=8192 -T {0}/memory.ld -T {0}/link.ld\")\n",
+        folder.path().display()
+    );
     let machine = "set(CMAKE_SYSTEM_NAME Generic)\nset(CMAKE_SYSTEM_PROCESSOR cortex-m4f)\nset(CMAKE_C_COMPILER arm-none-eabi-gcc)\n\
                    set(CMAKE_ASM_COMPILER arm-none-eabi-gcc)\nset(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)\n";
     fs::write(folder.path().join("toolchain.cmake"), format!("{machine}{flags}{linker}")).expect("it is written");
@@ -321,4 +290,32 @@ fn an_exported_package_runs_on_a_board() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && said.contains("digits_VARIANT"), "{said}");
     done("cmake", &format!("{other} -Ddigits_VARIANT=cortex-m4f"), folder.path());
+}
+
+const ON_LINUX: Needs = Needs::Tool("x86-64 with Linux", || cfg!(all(target_arch = "x86_64", target_os = "linux")));
+
+fn main() -> std::process::ExitCode {
+    let recorded = Needs::Both(&Needs::Corpus("tflite"), &ON_LINUX);
+    harness::run(&[
+        ("tests_pass_on_boards", ON_LINUX, tests_pass_on_boards),
+        ("interrupts_change_no_output", ON_LINUX, interrupts_change_no_output),
+        ("interrupts_change_no_state", recorded, interrupts_change_no_state),
+        ("recorded_models_agree_on_the_board_with_vectors", recorded, recorded_models_agree_on_the_board_with_vectors),
+        ("recorded_models_agree_on_boards", recorded, recorded_models_agree_on_boards),
+        (
+            "doubles_in_registers_agree_on_boards",
+            Needs::Both(&Needs::Corpus("tflite_ops"), &ON_LINUX),
+            doubles_in_registers_agree_on_boards,
+        ),
+        ("vectors_of_floats_lose_subnormal_numbers", ON_LINUX, vectors_of_floats_lose_subnormal_numbers),
+        ("benchmarks_name_the_longest_kernel", ON_LINUX, benchmarks_name_the_longest_kernel),
+        ("objects_link_in_programs_of_every_kind", ON_LINUX, objects_link_in_programs_of_every_kind),
+        (
+            "objects_link_with_lld",
+            Needs::Both(&Needs::Tool("LLD: `cargo xtask setup` installs it", || lld().is_some()), &ON_LINUX),
+            objects_link_with_lld,
+        ),
+        ("kernels_run_from_ram", ON_LINUX, kernels_run_from_ram),
+        ("an_exported_package_runs_on_a_board", ON_LINUX, an_exported_package_runs_on_a_board),
+    ])
 }

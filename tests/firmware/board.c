@@ -13,6 +13,7 @@ int modelc_puts(const char *line)
   return 0;
 }
 
+#ifdef __arm__
 struct systick {
   uint32_t control, reload, current;
 };
@@ -34,3 +35,4 @@ uint32_t modelc_ticks(void)
   last = now;
   return sum;
 }
+#endif

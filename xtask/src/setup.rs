@@ -47,6 +47,8 @@ const NEEDS: &[Need] = &[
     file("/usr/arm-linux-gnueabihf/include/stdio.h", &["libc6-dev-armhf-cross"]),
     program("arm-none-eabi-gcc", &["gcc-arm-none-eabi"]),
     file("/usr/lib/arm-none-eabi/newlib/rdimon.specs", &["libnewlib-arm-none-eabi"]),
+    // The linker of LLVM, which firmware may use, too.
+    program("ld.lld", &["lld"]),
     program("qemu-arm", &["qemu-user"]),
     program("qemu-aarch64", &["qemu-user"]),
     program("qemu-riscv64", &["qemu-user"]),
