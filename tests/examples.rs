@@ -48,14 +48,14 @@ fn bare_metal_on_riscv64_with_vectors() {
 
 #[test]
 fn bare_metal_on_32_bit_riscv() {
-    for level in ["rv32imc", "rv32imafc"] {
+    for level in ["rv32imc", "rv32imac", "rv32imafc"] {
         example(&format!("baremetal-{level}"));
     }
 }
 
 #[test]
 fn bare_metal_on_cortex_m() {
-    for core in ["m3", "m4f", "m7", "m33", "m55"] {
+    for core in ["m0", "m3", "m4f", "m7", "m33", "m55"] {
         example(&format!("baremetal-cortex-{core}"));
     }
 }
@@ -110,7 +110,7 @@ fn images_for_both_kinds_of_cores_of_a_pico_2() {
 fn every_example_has_a_test() {
     let names: Vec<_> = xtask::examples::names().collect();
     let cores = ["m0", "m3", "m4f", "m7", "m33", "m55"].map(|core| format!("cortex-{core}"));
-    let others = ["aarch64", "riscv64", "rv32imc", "rv32imafc"].map(String::from);
+    let others = ["aarch64", "riscv64", "rv32imc", "rv32imac", "rv32imafc"].map(String::from);
     let boards: Vec<String> = others.iter().chain(&cores).map(|board| format!("baremetal-{board}")).collect();
     let others =
         ["firmware-two-cores", "firmware-wake-word", "firmware-vectors", "firmware-pico2", "firmware-pico2-riscv", "baremetal-rv64gcv"]

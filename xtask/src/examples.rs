@@ -19,6 +19,7 @@ const EXAMPLES: &[Example] = &[
     Example { name: "baremetal-aarch64", run: |modelc, build| make("baremetal", &["MACHINE=aarch64"], modelc, build) },
     Example { name: "baremetal-riscv64", run: |modelc, build| make("baremetal", &["MACHINE=riscv64"], modelc, build) },
     Example { name: "baremetal-rv32imc", run: |modelc, build| make("baremetal", &["MACHINE=rv32imc"], modelc, build) },
+    Example { name: "baremetal-rv32imac", run: |modelc, build| make("baremetal", &["MACHINE=rv32imac"], modelc, build) },
     Example { name: "baremetal-rv32imafc", run: |modelc, build| make("baremetal", &["MACHINE=rv32imafc"], modelc, build) },
     Example { name: "baremetal-cortex-m0", run: |modelc, build| make("baremetal", &["MACHINE=cortex-m0"], modelc, build) },
     Example { name: "baremetal-cortex-m3", run: |modelc, build| make("baremetal", &["MACHINE=cortex-m3"], modelc, build) },
