@@ -4,6 +4,8 @@
 mod layers;
 #[path = "counts/page.rs"]
 mod page;
+#[path = "counts/readme.rs"]
+mod readme;
 mod support;
 
 use std::path::Path;
@@ -71,6 +73,7 @@ fn main() -> std::process::ExitCode {
             Needs::Both(&Needs::Corpus("tflite"), &TOOLS),
             small_code_executes_at_most_two_fifths_more,
         ),
+        ("the_table_of_readme_holds", Needs::Nothing, readme::the_table_of_readme_holds),
         ("the_page_of_microcontrollers_holds", Needs::Both(&Needs::Corpus("tflite"), &TOOLS), page::the_page_of_microcontrollers_holds),
     ])
 }
