@@ -201,6 +201,7 @@ pub const CHIPS: &[Chip] = &[
     family(&["nrf51"], M0),
     // These have no FPU.
     chip(&["nrf52805", "nrf52810", "nrf52811"], M4, 192, 24),
+    chip(&["nrf52820"], M4, 256, 32),
     chip(&["nrf52832"], M4F, 512, 64),
     chip(&["nrf52833", "microbit-v2", "bbc-microbit-v2"], M4F, 512, 128),
     chip(&["nrf52840", "arduino-nano-33-ble"], M4F, 1024, 256),
@@ -439,6 +440,7 @@ mod tests {
             ("teensy-4.1", "cortex-m7+dp"),
             ("nrf52840", "cortex-m4f"),
             ("nrf52811", "cortex-m4"),
+            ("nrf52820", "cortex-m4"),
             ("rp2350", "cortex-m33"),
             ("pico2", "cortex-m33"),
             ("rp2350-riscv", "rv32imac"),
