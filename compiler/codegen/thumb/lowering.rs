@@ -1,7 +1,8 @@
 //! The state of lowering a kernel.
 
+use super::in_vectors::InVectors;
 use super::set::formats;
-use crate::codegen::own::words::{factors, lanes, vectors, widened};
+use crate::codegen::own::words::{factors, widened};
 use crate::codegen::own::{self, Block};
 use crate::kernel::{Kernel, Lane, Value};
 use crate::machine::{CpuMachine, Extension};
@@ -41,13 +42,13 @@ pub(super) struct Thumb {
 impl Thumb {
     /// For a kernel on a machine.
     pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
-        let bytes = if machine.has(Extension::Mve) { vectors(kernel) } else { EntitySet::new() };
+        let InVectors { bytes, lanes } = InVectors::of(kernel, machine);
         Self {
             formats: formats(kernel, machine),
             only_aligned: machine.only_aligned,
             has_halves: machine.has(Extension::Dsp),
             factors: factors(kernel),
-            lanes: if machine.has(Extension::Mve) { lanes(kernel, &bytes) } else { EntitySet::new() },
+            lanes,
             joined: FxHashMap::default(),
             negated: FxHashMap::default(),
             vectors: bytes,

@@ -10,6 +10,7 @@ mod encode;
 mod even;
 mod frame;
 mod fuse;
+mod in_vectors;
 mod inst;
 mod lanes;
 mod listing;

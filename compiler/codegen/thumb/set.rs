@@ -3,11 +3,11 @@
 use super::emit::{Emitter, compare, compare_number, general};
 use super::encode::{Assembler, Flags};
 use super::frame::Frame;
+use super::in_vectors::InVectors;
 use super::inst::{Arg, Inst, Op};
 use super::registers::{DOUBLES, FIRST_SAVED_VECTOR, GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS, double_register};
 use super::rows::Feature;
 use super::spill::spill;
-use crate::codegen::own::words::{lanes, vectors};
 use crate::codegen::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use crate::kernel::{Kernel, Lane};
 use crate::machine::{CpuMachine, Extension};
@@ -44,8 +44,7 @@ const ON_ROUNDS: [Reach; 3] = [Reach { bytes: 4, from: 4 - 4094, to: 2 }, reach(
 
 /// Tests whether vector registers hold values of a kernel on a machine.
 pub fn has_vectors(kernel: &Kernel, machine: &CpuMachine) -> bool {
-    let bytes = if machine.has(Extension::Mve) { vectors(kernel) } else { return false };
-    [&bytes, &lanes(kernel, &bytes)].into_iter().any(|values| values.iter().next().is_some())
+    !InVectors::of(kernel, machine).is_empty()
 }
 
 /// Tests whether a kernel has values of a lane type.

@@ -1,0 +1,69 @@
+//! Values of a kernel that vector registers hold.
+
+use crate::codegen::own::words::{lanes, vectors};
+use crate::kernel::{Inst, Kernel, Lane, Value};
+use crate::machine::{CpuMachine, Extension};
+use cranelift_entity::EntitySet;
+
+/// Values that vector registers hold.
+pub(super) struct InVectors {
+    /// Loaded bytes.
+    pub bytes: EntitySet<Value>,
+    /// Values whose lanes have 32 bits in registers.
+    pub lanes: EntitySet<Value>,
+}
+
+impl InVectors {
+    /// Finds the values of a kernel on a machine. There are none in a kernel that rounds a product and a sum of binary64 once: no function of the object
+    /// computes that, and a kernel with vectors has no registers of binary64.
+    pub fn of(kernel: &Kernel, machine: &CpuMachine) -> Self {
+        if !machine.has(Extension::Mve) || fuses_doubles(kernel) {
+            return Self { bytes: EntitySet::new(), lanes: EntitySet::new() };
+        }
+        let bytes = vectors(kernel);
+        Self { lanes: lanes(kernel, &bytes), bytes }
+    }
+
+    /// Tests whether there are none.
+    pub fn is_empty(&self) -> bool {
+        [&self.bytes, &self.lanes].into_iter().all(|values| values.iter().next().is_none())
+    }
+}
+
+/// Tests whether a kernel adds a product of binary64 to a sum, rounded once.
+fn fuses_doubles(kernel: &Kernel) -> bool {
+    kernel.statements().any(|statement| matches!(statement.inst, Inst::Fma { a, .. } if kernel.ty(a).lane == Lane::F64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::thumb::compile_kernel;
+    use crate::kernel::intervals::Assumed;
+    use crate::kernel::passes::narrow;
+    use crate::kernel::text::parse_kernel;
+    use crate::machine::machine;
+
+    /// Functions of the object compute a product and a sum of binary64 in kernels with vectors, but none rounds once.
+    #[test]
+    fn kernels_that_fuse_doubles_hold_no_vectors() {
+        let machine = machine("cortex-m55").expect("a level");
+        for (last, is_empty) in [("%7: f64 = mul %5, %6", false), ("%7: f64 = fma %5, %6, %6", true)] {
+            let kernel = parse_kernel(&format!(
+                "kernel @k(x: input i8[32] align 4, y: output i8[16] align 4, a: input f64[2] align 8, z: output f64[1] align 8) {{
+                  %1: i8x16 = load x[0]
+                  %2: i8x16 = load x[16]
+                  %3: i8x16 = signed_min %1, %2
+                  store y[0], %3
+                  %5: f64 = load a[0]
+                  %6: f64 = load a[1]
+                  {last}
+                  store z[0], %7
+                }}"
+            ))
+            .expect("a kernel");
+            assert_eq!(InVectors::of(&kernel, machine).is_empty(), is_empty, "{kernel}");
+            compile_kernel(&narrow(&kernel, &Assumed::default()), machine).unwrap_or_else(|error| panic!("{error}\n{kernel}"));
+        }
+    }
+}
