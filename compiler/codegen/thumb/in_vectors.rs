@@ -44,6 +44,25 @@ mod tests {
     use crate::kernel::text::parse_kernel;
     use crate::machine::machine;
 
+    /// A constant mask takes all lanes of one operand.
+    #[test]
+    fn constants_choose_lanes() {
+        let machine = machine("cortex-m55").expect("a level");
+        for mask in [false, true] {
+            let kernel = parse_kernel(&format!(
+                "kernel @k(x: input i32[4] align 4, y: output i32[4] align 4) {{
+                  %1: i32x4 = load x[0]
+                  %2: i32x4 = add %1, %1
+                  %3: i32x4 = select {mask}, %1, %2
+                  store y[0], %3
+                }}"
+            ))
+            .expect("a kernel");
+            assert!(!InVectors::of(&kernel, machine).is_empty(), "{kernel}");
+            compile_kernel(&narrow(&kernel, &Assumed::default()), machine).unwrap_or_else(|error| panic!("{error}\n{kernel}"));
+        }
+    }
+
     /// Functions of the object compute a product and a sum of binary64 in kernels with vectors, but none rounds once.
     #[test]
     fn kernels_that_fuse_doubles_hold_no_vectors() {

@@ -329,6 +329,9 @@ where
     }
 
     fn chosen_lanes(&mut self, mask: Value, a: Value, b: Value) -> Result<Vec<VReg>, CodegenError> {
+        if let Some(&bits) = self.constants.get(&mask) {
+            return self.lanes_of(if bits == 0 { b } else { a });
+        }
         let Held::LaneTests(tests) = self.get(mask)? else { return self.bug(format_args!("{mask} is no comparison of lanes")) };
         let (yes, no) = (self.lanes_of(a)?, self.lanes_of(b)?);
         tests.into_iter().zip(yes.into_iter().zip(no)).map(|(test, (yes, no))| self.choose_lanes(test, yes, no)).collect()
