@@ -42,9 +42,11 @@ pub(super) struct Thumb {
 impl Thumb {
     /// For a kernel on a machine.
     pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
-        let InVectors { bytes, lanes } = InVectors::of(kernel, machine);
+        let in_vectors = InVectors::of(kernel, machine);
+        let formats = formats(machine, !in_vectors.is_empty());
+        let InVectors { bytes, lanes } = in_vectors;
         Self {
-            formats: formats(kernel, machine),
+            formats,
             only_aligned: machine.only_aligned,
             has_halves: machine.has(Extension::Dsp),
             factors: factors(kernel),

@@ -54,9 +54,9 @@ fn has_lane(kernel: &Kernel, lane: Lane) -> bool {
 
 /// Returns the formats of floats that have registers in a kernel. Functions of the object compute binary64 in kernels with vectors: registers of binary64
 /// are parts of vectors, which the allocator cannot express.
-pub(super) fn formats(kernel: &Kernel, machine: &CpuMachine) -> &'static [Lane] {
+pub(super) fn formats(machine: &CpuMachine, has_vectors: bool) -> &'static [Lane] {
     match machine.has(Extension::Fpu) {
-        true if machine.has(Extension::Doubles) && !has_vectors(kernel, machine) => &[Lane::F32, Lane::F64],
+        true if machine.has(Extension::Doubles) && !has_vectors => &[Lane::F32, Lane::F64],
         true => &[Lane::F32],
         false => &[],
     }
@@ -84,13 +84,13 @@ impl Thumb2 {
 
     /// Makes the instruction set for a kernel. Where it computes floats, the other half of the registers holds vectors.
     pub fn of_kernel(kernel: &Kernel, machine: &CpuMachine) -> Self {
-        let has_floats = has_lane(kernel, Lane::F32);
-        let vectors = match has_vectors(kernel, machine) {
+        let (has_floats, has_vectors) = (has_lane(kernel, Lane::F32), has_vectors(kernel, machine));
+        let vectors = match has_vectors {
             true if has_floats => FIRST_SAVED_VECTOR..VECTOR_COUNT,
             true => 0..VECTOR_COUNT,
             false => 0..0,
         };
-        let has_doubles = has_lane(kernel, Lane::F64) && formats(kernel, machine).contains(&Lane::F64);
+        let has_doubles = has_lane(kernel, Lane::F64) && formats(machine, has_vectors).contains(&Lane::F64);
         Self { vectors, doubles: if has_doubles { &DOUBLES } else { &[] }, ..Self::new(machine) }
     }
 }
