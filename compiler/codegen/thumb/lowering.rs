@@ -2,7 +2,7 @@
 
 use super::in_vectors::InVectors;
 use super::set::formats;
-use crate::codegen::own::words::{factors, widened};
+use crate::codegen::own::words::{factors, shared_factors, widened};
 use crate::codegen::own::{self, Block};
 use crate::kernel::{Kernel, Lane, Value};
 use crate::machine::{CpuMachine, Extension};
@@ -23,6 +23,8 @@ pub(super) struct Thumb {
     pub has_halves: bool,
     /// Values that only such products use.
     pub factors: EntitySet<Value>,
+    /// Pairs of halves that several products take.
+    pub shared: EntitySet<Value>,
     /// Loads to vector registers.
     pub vectors: EntitySet<Value>,
     /// Values whose lanes are in vector registers.
@@ -50,6 +52,7 @@ impl Thumb {
             only_aligned: machine.only_aligned,
             has_halves: machine.has(Extension::Dsp),
             factors: factors(kernel),
+            shared: shared_factors(kernel),
             lanes,
             joined: FxHashMap::default(),
             negated: FxHashMap::default(),

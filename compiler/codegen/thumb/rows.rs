@@ -243,6 +243,12 @@ pub(super) const SMMLA: Row = dsp("smmla", 0xFB50_0000, FOUR);
 pub(super) const SXTB16: Row = dsp("sxtb16", 0xFA2F_F080, TWO);
 /// Sign extension of the second and the fourth byte.
 pub(super) const SXTB16_ODD: Row = dsp("sxtb16", 0xFA2F_F090, TWO);
+/// The lower halves of two words, the second one above.
+pub(super) const PKHBT_LOWER: Row = dsp("pkhbt", 0xEAC0_4000, THREE);
+/// The lower half of a word, and above it the upper half of another one.
+pub(super) const PKHBT: Row = dsp("pkhbt", 0xEAC0_0000, THREE);
+/// The upper half of a word, and below it the upper half of another one.
+pub(super) const PKHTB_UPPER: Row = dsp("pkhtb", 0xEAC0_4020, THREE);
 pub(super) const SMLAD: Row = dsp("smlad", 0xFB20_0000, FOUR);
 pub(super) const SMLABB: Row = dsp("smlabb", 0xFB10_0000, FOUR);
 pub(super) const SMLABT: Row = dsp("smlabt", 0xFB10_0010, FOUR);
@@ -403,6 +409,9 @@ pub(super) const EVERY: &[&Row] = &[
     &SMMLA,
     &SXTB16,
     &SXTB16_ODD,
+    &PKHBT_LOWER,
+    &PKHBT,
+    &PKHTB_UPPER,
     &SMLAD,
     &SMLABB,
     &SMLABT,

@@ -8,7 +8,7 @@ use super::registers::SINGLE;
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
-use crate::codegen::own::words::{DOUBLES, Half, Operand, Ops, Test, Words};
+use crate::codegen::own::words::{DOUBLES, Half, Operand, Ops, Test, WordOp, Words};
 use crate::codegen::support::Support;
 use crate::kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
@@ -66,6 +66,20 @@ impl Words for Lowering<'_> {
         let halves = [&rows::SXTB16, &rows::SXTB16_ODD].map(|row| self.row(row, &[Arg::Use(word)]));
         self.set.widened.insert(key, halves);
         halves
+    }
+
+    fn joined_halves(&mut self, lower: Half, upper: Half) -> VReg {
+        let (row, [n, m]) = match (lower.upper, upper.upper) {
+            (false, false) => (&rows::PKHBT_LOWER, [lower.word, upper.word]),
+            (false, true) => (&rows::PKHBT, [lower.word, upper.word]),
+            (true, true) => (&rows::PKHTB_UPPER, [upper.word, lower.word]),
+            (true, false) => (&rows::PKHBT_LOWER, [self.shift(WordOp::Right, lower.word, 16), upper.word]),
+        };
+        self.row(row, &[Arg::Use(n), Arg::Use(m)])
+    }
+
+    fn shares_factor(&self, value: Value) -> bool {
+        self.set.shared.contains(value)
     }
 
     fn add_half_product(&mut self, sum: VReg, a: Half, b: Half) -> VReg {

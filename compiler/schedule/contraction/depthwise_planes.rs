@@ -39,9 +39,6 @@ const COPIED: u64 = 4;
 /// Elements of a row that are copied without a loop.
 const MOST_COPIED: u64 = 8;
 
-/// Words of weights that stay in registers or on the stack. More are loaded where products take them.
-const MOST_HELD: usize = 12;
-
 /// Minimum number of multiply-accumulates for which parts are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
 
@@ -235,11 +232,10 @@ impl Lowering<'_> {
         let schedule = self.schedule;
         let work = &schedule.work;
         let weights = b.scale_index(number, schedule.panels.lane_elements() as i64, 0);
-        let words = schedule.weights.words() * work.window[0] as usize;
         let channel = Channel {
             number,
             weights,
-            held: (words <= MOST_HELD).then(|| self.words(b, weights, 0..words)),
+            held: schedule.weights.are_held(work.window[0]).then(|| self.held_words(b, weights)),
             first: b.load(self.initial, number, 0, 1),
             hoisted: self.element_wise.hoist_channels(b, number, &self.hoisted, (1, 1u16.into())),
         };
@@ -328,6 +324,15 @@ impl Lowering<'_> {
             }
         }
         sums
+    }
+
+    /// Loads all words of a channel's weights, tap by tap.
+    fn held_words(&self, b: &mut KernelBuilder, channel: Value) -> Vec<Value> {
+        let schedule = self.schedule;
+        let taps = 0..schedule.panels.lane_elements() as i64;
+        let load = |tap| schedule.panels.load(b, (schedule.form, 0), self.weights, (channel, tap), ActiveLanes::all(1));
+        let taps: Vec<Value> = taps.map(load).collect();
+        schedule.weights.joined(b, &taps)
     }
 
     /// Loads a range of a channel's words of weights. Four bytes have two words.

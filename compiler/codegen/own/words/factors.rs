@@ -16,6 +16,24 @@ enum Use {
     Other,
 }
 
+/// Returns the pairs of 16-bit lanes that several products take as a factor, or one product in a loop inside.
+pub fn shared_factors(kernel: &Kernel) -> EntitySet<Value> {
+    let (mut taken, mut shared) = (EntitySet::new(), EntitySet::new());
+    for region in kernel.regions() {
+        let mut defined = EntitySet::new();
+        defined.extend(region.statements.iter().flat_map(|statement| statement.results.iter().copied()));
+        for statement in &region.statements {
+            let Inst::Dot { op: DotOp::Signed16, a, b, .. } = statement.inst else { continue };
+            for pair in [a, b].into_iter().filter(|&pair| kernel.ty(pair).lanes == 2) {
+                if !taken.insert(pair) || !defined.contains(pair) {
+                    shared.insert(pair);
+                }
+            }
+        }
+    }
+    shared
+}
+
 /// Returns the values with lanes of 8 or 16 bits that only dot products and stores use, directly, widened or in another order.
 pub fn factors(kernel: &Kernel) -> EntitySet<Value> {
     let mut uses: FxHashMap<Value, Vec<Use>> = FxHashMap::default();

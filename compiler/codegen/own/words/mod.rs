@@ -37,7 +37,7 @@ mod tests;
 pub use arg::Arg;
 pub use back_end::{Compilers, WordBackEnd};
 pub use compile::{word_driver, word_kernel, word_support};
-pub use factors::factors;
+pub use factors::{factors, shared_factors};
 pub use held::DOUBLES;
 pub use inst::{Inst, Op, Operations};
 pub use lanes::lanes;

@@ -184,6 +184,17 @@ pub trait Words: Ops<Word = VReg> + VectorOps {
             self.two(WordOp::Or, upper, Operand::Word(lower))
         })
     }
+    /// Joins two halves in a word.
+    fn joined_halves(&mut self, lower: Half, upper: Half) -> VReg {
+        let lower = if lower.upper { self.shift(WordOp::Right, lower.word, 16) } else { self.extend(lower.word, 16, false) };
+        let above = if upper.upper { self.shift(WordOp::Right, upper.word, 16) } else { upper.word };
+        let above = self.shift(WordOp::Left, above, 16);
+        self.two(WordOp::Or, lower, Operand::Word(above))
+    }
+    /// Tests whether several products take a pair of halves, or one in a loop inside, so that joining the halves pays.
+    fn shares_factor(&self, _pair: Value) -> bool {
+        false
+    }
     /// sum + a · b, of halves.
     fn add_half_product(&mut self, sum: VReg, a: Half, b: Half) -> VReg {
         let [a, b] = [a, b].map(|half| match half.upper {

@@ -36,6 +36,20 @@ where
         Ok(both.pick(lanes.iter().map(|&lane| usize::from(lane))))
     }
 
+    /// Joins a pair of halves that several products take in a word, so that each takes both at once.
+    pub(super) fn joined_if_shared(&mut self, pair: Value, held: Held) -> Held {
+        if !self.has_halves() || !self.shares_factor(pair) {
+            return held;
+        }
+        let halves = self.halves_of(held);
+        let &[lower, upper] = &halves[..] else { return Held::Halves(halves) };
+        if is_word(&halves) || self.is_zero(lower.word) || self.is_zero(upper.word) {
+            return Held::Halves(halves);
+        }
+        let word = self.joined_halves(lower, upper);
+        Held::Halves([false, true].map(|upper| Half { word, upper }).to_vec())
+    }
+
     /// Picks lanes of a value.
     pub(super) fn lanes(&mut self, a: Value, lanes: impl Iterator<Item = usize>) -> Result<Held, CodegenError> {
         Ok(self.get(a)?.pick(lanes))
@@ -90,7 +104,6 @@ where
 
     /// Adds two products of halfwords to a sum. Products with zero are left out.
     fn products_of_halves(&mut self, sum: VReg, x: &[Half], y: &[Half]) -> VReg {
-        let is_word = |pair: &[Half]| pair[0].word == pair[1].word && !pair[0].upper && pair[1].upper;
         if is_word(x) && is_word(y) {
             return self.add_both_products(sum, x[0].word, y[0].word);
         }
@@ -123,6 +136,11 @@ where
             }
         }
     }
+}
+
+/// Tests whether two halves are a word.
+fn is_word(pair: &[Half]) -> bool {
+    pair[0].word == pair[1].word && !pair[0].upper && pair[1].upper
 }
 
 /// Combines lane i with lane i + n/2, until one lane is left.

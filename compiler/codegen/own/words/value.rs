@@ -39,9 +39,9 @@ where
             Inst::Convert { op, a } => self.convert(*op, *a, ty),
             Inst::Splat { a } => Ok(repeated(&self.get(*a)?, ty.lanes)),
             Inst::Extract { a, lane } => self.lanes(*a, range(*lane, 1)),
-            Inst::Join { a, b } => self.join(*a, *b),
+            Inst::Join { a, b } => self.join(*a, *b).map(|held| self.joined_if_shared(result, held)),
             Inst::Part { a, first } => self.lanes(*a, range(*first, ty.lanes)),
-            Inst::Shuffle { a, b, lanes } => self.shuffle(*a, *b, lanes),
+            Inst::Shuffle { a, b, lanes } => self.shuffle(*a, *b, lanes).map(|held| self.joined_if_shared(result, held)),
             Inst::MulHigh { signed, a, b } => self.fixed(*a, *b, |s, x, y| s.high_product(*signed, x, y)),
             Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
                 self.fixed(*a, *b, |s, x, y| fixed::doubling_high_product(s, x, y, *saturates))

@@ -4,7 +4,7 @@ use super::decoder::decode;
 use crate::codegen::own::InstructionSet;
 use crate::codegen::thumb::access::{Moved, Place, access, access_and_step, access_double, access_float, access_pair};
 use crate::codegen::thumb::encode::{Assembler, Flags, Operand, encode, shorten};
-use crate::codegen::thumb::rows::{EVERY, Field, Number, Row, SXTB16_ODD, Short, Single, Slot};
+use crate::codegen::thumb::rows::{EVERY, Field, Number, PKHBT_LOWER, PKHTB_UPPER, Row, SXTB16_ODD, Short, Single, Slot};
 use crate::codegen::thumb::set::{Condition, Thumb2};
 use crate::machine::machine;
 
@@ -45,6 +45,9 @@ fn operands(row: &Row) -> Vec<Vec<Operand>> {
     lists
 }
 
+/// Rows whose encoding has a shift of the last operand, as the decoder writes it.
+const SHIFTS: [(&Row, &str); 3] = [(&SXTB16_ODD, "ror #8"), (&PKHBT_LOWER, "lsl #16"), (&PKHTB_UPPER, "asr #16")];
+
 /// Returns the decoder's text of operands.
 fn texts(row: &Row, operands: &[Operand], short: bool) -> Vec<String> {
     let is_shift = row.slots.last() == Some(&Slot::Number(Number::Shift));
@@ -66,8 +69,8 @@ fn texts(row: &Row, operands: &[Operand], short: bool) -> Vec<String> {
             Operand::Number(n) => format!("#{}", *n as u32),
         }
     };
-    let turned = (row.word == SXTB16_ODD.word).then(|| "ror #8".into());
-    operands.iter().enumerate().map(text).chain(turned).collect()
+    let shift = SHIFTS.iter().find(|(shifted, _)| shifted.word == row.word).map(|(_, shift)| (*shift).into());
+    operands.iter().enumerate().map(text).chain(shift).collect()
 }
 
 /// Tests whether a line is a row's instruction. The 16-bit form may set flags. If the result is also an operand, it may be printed once.

@@ -55,6 +55,27 @@ fn products_step_two_pointers_and_count_nothing() {
     assert_eq!(found, ["ldrd", "ldrd", "sxtb16", "smlad", "sxtb16", "smlad", "cmp", "bcc"]);
 }
 
+#[test]
+fn halves_that_a_loop_multiplies_are_joined_before_it() {
+    let text = "kernel @k(x: input i16[64] align 4, w: input i8[3] align 1, y: output i32[1] align 4) {
+      %1: i8 = load w[0]
+      %2: i8 = load w[2]
+      %3: i16 = sign_extend %1
+      %4: i16 = sign_extend %2
+      %5: i16x2 = join %3, %4
+      %6: i32 = for %7 in 0..64 step 2 carry %8 = 0 {
+        %9: i16x2 = load x[%7]
+        %10: i32 = dot_signed16 %8, %9, %5
+        yield %10
+      }
+      store y[0], %6
+    }";
+    let Some(found) = last_loop(text) else { return eprintln!("skipped: no decoder") };
+    let joined = found.iter().position(|name| name == "pkhbt").expect("a joined word");
+    assert_eq!(found[found.len() - 4..], ["ldr", "smlad", "cmp", "bcc"]);
+    assert!(joined < found.len() - 4, "before the loop: {found:?}");
+}
+
 /// A kernel whose accesses have different strides.
 const STRIDES: &str = "kernel @k(x: input i8[336] align 1, y: output i16[28] align 4) {
       for %1 in 0..28 step 4 {

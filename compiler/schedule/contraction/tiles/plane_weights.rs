@@ -1,7 +1,13 @@
 //! Weights of a row of a depthwise window, as words of two halves. A product of words takes two neighbouring columns of a plane, the first of which
 //! is even. Windows that begin at an odd column need the weights in pairs of their own, and a weight without a neighbour.
+//!
+//! A few words stay in registers for a whole channel. Each tap of these is stored once, and pairs of taps are joined before the loops. Products load
+//! the words of larger windows again and again, so these are stored as products take them.
 
 use crate::kernel::{DotOp, KernelBuilder, Lane, Type, Value};
+
+/// Maximum words of weights that stay in registers or on the stack.
+const MOST_HELD: u64 = 12;
 
 /// The words of a row of weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,16 +39,32 @@ impl RowWeights {
         self.pairs().len()
     }
 
-    /// Returns the taps of the bytes of a window with some rows. Four bytes have two words, one in the even bytes and one in the odd ones. The
-    /// number after the last tap stands for zero.
+    /// Tests whether the words of a window with some rows stay in registers, or on the stack.
+    pub fn are_held(self, rows: u64) -> bool {
+        self.words() as u64 * rows <= MOST_HELD
+    }
+
+    /// Returns the taps of the bytes of a window with some rows. Words that are held have each tap once. Of others, four bytes have two words, one in
+    /// the even bytes and one in the odd ones. The number after the last tap stands for zero.
     pub fn taps(self, rows: u64) -> Vec<u64> {
         let zero = rows * self.window;
+        if self.are_held(rows) {
+            return (0..zero).collect();
+        }
         let of_row = |y: u64| self.pairs().into_iter().map(move |pair| pair.map(|tap| tap.map_or(zero, |x| y * self.window + x)));
         let mut words: Vec<[u64; 2]> = (0..rows).flat_map(of_row).collect();
         if words.len() % 2 == 1 {
             words.push([zero; 2]);
         }
         words.as_chunks::<2>().0.iter().flat_map(|[a, c]| [a[0], c[0], a[1], c[1]]).collect()
+    }
+
+    /// Joins the taps of a window, row by row, to words.
+    pub fn joined(self, b: &mut KernelBuilder, taps: &[Value]) -> Vec<Value> {
+        let zero = b.int(Type::scalar(Lane::I16), 0);
+        let rows = taps.chunks(self.window.max(1) as usize);
+        let pairs = rows.flat_map(|row| self.pairs().into_iter().map(move |pair| pair.map(|tap| tap.map(|tap| row[tap as usize]))));
+        pairs.map(|[lower, upper]| b.join(lower.unwrap_or(zero), upper.unwrap_or(zero))).collect()
     }
 
     /// Returns the products of an output whose window begins at a column: the word of the columns, the word of weights, and for a single product
@@ -121,9 +143,11 @@ mod tests {
     }
 
     #[test]
-    fn four_bytes_have_two_words() {
-        assert_eq!(RowWeights::new(3, 1).taps(1), [0, 1, 1, 2]);
-        assert_eq!(RowWeights::new(3, 2).taps(2), [0, 2, 1, 6, 3, 5, 4, 6]);
-        assert_eq!(RowWeights::new(1, 1).taps(1), [0, 1, 1, 1]);
+    fn words_that_are_not_held_share_four_bytes() {
+        let odd = RowWeights::new(3, 1);
+        assert_eq!(odd.taps(3), [0, 1, 2, 3, 4, 5, 6, 7, 8], "each tap once");
+        assert_eq!(odd.taps(7)[..8], [0, 1, 1, 2, 3, 4, 4, 5]);
+        assert_eq!(RowWeights::new(5, 2).taps(5)[..12], [0, 2, 1, 3, 4, 5, 25, 6, 7, 9, 8, 25]);
+        assert_eq!(RowWeights::new(1, 1).taps(13)[..4], [0, 1, 13, 13]);
     }
 }
