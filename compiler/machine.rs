@@ -204,8 +204,8 @@ pub struct Machine {
     pub byte_pairs: bool,
     /// `true` if one instruction adds 16-bit products in pairs to 32 bits.
     pub word_pairs: bool,
-    /// `true` if a product has the low 32 bits alone, overwrites a factor, and is not added by the same instruction. One product of bytes in the
-    /// halves of a word then serves two pixels.
+    /// `true` if a product has the low 32 bits alone, and is not added by the same instruction. One product of bytes in the halves of a word then
+    /// serves two pixels.
     pub pixel_pairs: bool,
     /// Method of scaling sums.
     pub requantize: Requantize,
@@ -277,7 +277,7 @@ impl Machine {
     /// Returns the alignment of the memory that callers provide, and of constants.
     pub fn alignment(&self) -> Alignment {
         match self.registers {
-            Registers::Words(_) if self.index_bits == 32 && self.pixel_pairs => Alignment::PAIR,
+            Registers::Words(FEW_WORDS) if self.index_bits == 32 => Alignment::PAIR,
             Registers::Words(_) if self.index_bits == 32 => Alignment::WORDS,
             _ => Alignment::LINE,
         }
@@ -486,9 +486,12 @@ const WITHOUT_FPU: Machine = Machine { fma: false, ..WITH_FPU };
 /// A core without DSP instructions: bytes are widened one by one, and once for all products is best.
 const WITHOUT_DSP: Machine = Machine { dot: DotProduct::Signed16, high_products: false, ..WITH_FPU };
 
+/// Registers that most instructions of Armv6-M use.
+const FEW_WORDS: u16 = 8;
+
 /// Armv6-M. Most instructions only use eight registers, and products have 32 bits.
 const BASELINE: Machine = Machine {
-    registers: Registers::Words(8),
+    registers: Registers::Words(FEW_WORDS),
     fma: false,
     // Bytes are loaded with their signs, and multiplied one by one.
     dot: DotProduct::Signed16,
@@ -538,6 +541,7 @@ const RV32IMC: CpuMachine = CpuMachine {
         only_aligned: true,
         // Bytes are loaded with their signs, and multiplied one by one.
         dot: DotProduct::Signed16,
+        pixel_pairs: true,
         l1_bytes: 16 << 10,
         l2_bytes: 16 << 10,
         ..WITH_FPU

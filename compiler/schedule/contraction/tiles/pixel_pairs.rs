@@ -1,9 +1,9 @@
-//! Tiles of [`Form::PixelPairs`](crate::schedule::contraction::operands::form::Form::PixelPairs): two pixels × output channels.
+//! Tiles of [`Form::PixelPairs`](crate::schedule::contraction::operands::form::Form::PixelPairs): pairs of pixels × output channels.
 //!
-//! The columns of a tile hold the bytes under the windows of its pixels. A word has an unsigned byte of the first pixel in its low half, and one of
-//! the second pixel in its high half. A product with an unsigned byte has both pixels' products, since neither is longer than 16 bits. Two sums hold
+//! The columns of a tile hold the bytes under the windows of its pixels. A word has an unsigned byte of a pair's first pixel in its low half, and one of
+//! its second pixel in its high half. A product with an unsigned byte has both pixels' products, since neither is longer than 16 bits. Two sums hold
 //! the products: one of whole words, and one of their high halves. The second one is the sum of the second pixel. Shifted and subtracted from the first
-//! sum, it leaves the sum of the first pixel, modulo 2³².
+//! sum, it leaves the sum of the first pixel, modulo 2³². The words of several pairs alternate. The last pair may have one pixel.
 //!
 //! Weights are stored plus 128. The correction of a pixel is 128 times the sum of its column, once for all output channels.
 
@@ -17,6 +17,7 @@ use crate::schedule::context::Goal;
 use crate::schedule::contraction::direct::{DirectSchedule, Part};
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::Extents;
+use std::ops::Range;
 
 /// Elements of k in a round of the innermost loop. Loads of four channels reach so many.
 const ROUND: u64 = 4;
@@ -27,17 +28,36 @@ const SIGNS: i64 = 0x0080_0080;
 /// The operands of a tile's pixels.
 #[derive(Clone, Copy)]
 enum Columns {
-    /// Words with the bytes of up to two pixels.
+    /// Words of all pairs of pixels, for one element of k after another.
     Words(Buffer),
     /// The input, which is a single pixel, from an element on.
     Input(Value),
 }
 
-/// A tile's pixels: their operands, the correction of each, and their number.
+/// A tile's pixels: their operands, the correction of each, and the pairs that they form.
 struct Pixels {
     columns: Columns,
     corrections: Vec<Value>,
-    count: u64,
+    pairs: Pairs,
+}
+
+/// The pairs that a number of pixels form, a word for each. The last one has a single pixel if the number is odd.
+#[derive(Clone, Copy)]
+struct Pairs {
+    pixels: u64,
+}
+
+impl Pairs {
+    /// Returns the number of words.
+    fn words(self) -> u64 {
+        self.pixels.div_ceil(PAIR_PIXELS)
+    }
+
+    /// Returns the pixels of each pair.
+    fn each(self) -> impl Iterator<Item = Range<usize>> {
+        let pixels = self.pixels as usize;
+        (0..pixels).step_by(PAIR_PIXELS as usize).map(move |first| first..pixels.min(first + PAIR_PIXELS as usize))
+    }
 }
 
 impl DirectSchedule<'_> {
@@ -45,7 +65,8 @@ impl DirectSchedule<'_> {
     pub(in crate::schedule::contraction) fn column_words(&self) -> Option<u64> {
         let reads_input = self.work.pixels() == 1 && self.staging.is_none();
         let extents = self.parts.first().map(|part| &part.panels.extents)?;
-        (self.form == Form::PixelPairs && !reads_input).then(|| elements(extents))
+        let pairs = Pairs { pixels: self.tile.pixels };
+        (self.form == Form::PixelPairs && !reads_input).then(|| elements(extents) * pairs.words())
     }
 
     /// Declares the columns of a tile.
@@ -94,22 +115,40 @@ fn with_both(b: &mut KernelBuilder, [words, halves]: [Value; 2], word: Value) ->
     [words, b.add(halves, half)]
 }
 
+/// Adds words to the sums of a pair: of two pixels, the sum of words and that of their high halves.
+fn add_word(b: &mut KernelBuilder, sums: &mut [Value], word: Value) {
+    match sums {
+        [words, halves] => [*words, *halves] = with_both(b, [*words, *halves], word),
+        [sum, ..] => *sum = b.add(*sum, word),
+        [] => {}
+    }
+}
+
 /// Returns the sum of the low halves of words, given the sum of the words and the sum of their high halves.
 fn low_sum(b: &mut KernelBuilder, [words, halves]: [Value; 2]) -> Value {
     let above = b.shift(BinaryOp::ShiftLeft, halves, 16);
     b.sub(words, above)
 }
 
+/// Returns the sum of each pixel, given the sums of all pairs.
+fn sums_of_pixels(b: &mut KernelBuilder, pairs: Pairs, sums: &[Value]) -> Vec<Value> {
+    let of_pair = |sums: &[Value]| match *sums {
+        [words, halves] => vec![low_sum(b, [words, halves]), halves],
+        _ => sums.to_vec(),
+    };
+    pairs.each().map(|pair| &sums[pair]).flat_map(of_pair).collect()
+}
+
 impl Lowering<'_> {
-    /// Computes an output row, two pixels at a time.
+    /// Computes an output row, tile by tile.
     pub(super) fn row_of_pairs(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow) -> Built {
         let work = &self.schedule.work;
         let first = (part.axes[2].lead * work.channels) as i64;
         // Each tile has its columns where the one before had them.
         b.rounds(false, |b| {
-            row.width.tiles(b, self.schedule.tile.pixels, |b, x, count| {
+            row.width.tiles(b, self.schedule.tile.pixels, |b, x, pixels| {
                 let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, first);
-                let pixels = self.columns_of(b, part, row, (offset, count));
+                let pixels = self.columns_of(b, part, row, (offset, Pairs { pixels }));
                 self.all_panels(b, |b, panel| {
                     let place = self.tile_place(b, (part, row), TileStart { x, offset }, panel);
                     let sums = self.pair_sums(b, &place, &pixels);
@@ -120,34 +159,32 @@ impl Lowering<'_> {
     }
 
     /// Fills the columns of a tile, and computes the corrections of its pixels.
-    fn columns_of(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, (offset, count): (Value, u64)) -> Pixels {
+    fn columns_of(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, (offset, pairs): (Value, Pairs)) -> Pixels {
         let zero = b.int(Type::scalar(Lane::I32), 0);
+        let zeros = vec![zero; pairs.pixels as usize];
+        let extents = &part.panels.extents;
         let sums = match (self.columns, &row.segments) {
             (None, _) => self.sums_of_input(b, part, row, offset),
             (Some(columns), Segments::Rows(rows)) => {
-                let extents = &part.panels.extents;
                 let taps = extents.segments() / rows.len().max(1) as u64;
-                (0..extents.segments()).fold([zero; 2], |sums, segment| {
+                (0..extents.segments()).fold(zeros, |sums, segment| {
                     let start = b.add(rows[(segment / taps) as usize], offset);
                     let start = b.scale_index(start, 1, (segment % taps) as i64 * self.tap_step());
                     let to = b.index((segment * extents.segment()) as i64);
-                    self.fill_columns(b, (columns, to), (start, extents.segment()), count, sums)
+                    self.fill_columns(b, (columns, to), (start, extents.segment()), pairs, &sums)
                 })
             }
             (Some(columns), Segments::Table(table)) => {
-                let extents = &part.panels.extents;
                 let (first, end) = (b.index(0), b.index(extents.segments() as i64));
-                let sums = b.for_carry(first, end, 1, &[zero; 2], |b, segment, sums| {
+                b.for_carry(first, end, 1, &zeros, |b, segment, sums| {
                     let start = self.start_of(b, *table, segment);
                     let start = b.add(start, offset);
                     let to = b.scale_index(segment, extents.segment() as i64, 0);
-                    self.fill_columns(b, (columns, to), (start, extents.segment()), count, [sums[0], sums[1]]).to_vec()
-                });
-                [sums[0], sums[1]]
+                    self.fill_columns(b, (columns, to), (start, extents.segment()), pairs, sums)
+                })
             }
         };
-        let sums = if count == PAIR_PIXELS { vec![low_sum(b, sums), sums[1]] } else { vec![sums[0]] };
-        let corrections = sums.into_iter().map(|sum| {
+        let corrections = sums_of_pixels(b, pairs, &sums).into_iter().map(|sum| {
             let number = b.int(Type::scalar(Lane::I32), 128);
             b.mul(sum, number)
         });
@@ -156,7 +193,7 @@ impl Lowering<'_> {
             Some(columns) => Columns::Words(columns),
             None => Columns::Input(self.start_of_input(b, row, offset)),
         };
-        Pixels { columns, corrections, count }
+        Pixels { columns, corrections, pairs }
     }
 
     /// Returns the first element of the input if it is a single pixel.
@@ -172,19 +209,18 @@ impl Lowering<'_> {
     }
 
     /// Adds the bytes of an input that is a single pixel.
-    fn sums_of_input(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, offset: Value) -> [Value; 2] {
+    fn sums_of_input(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, offset: Value) -> Vec<Value> {
         let zero = b.int(Type::scalar(Lane::I32), 0);
         let first = self.start_of_input(b, row, offset);
         let (all, round) = (elements(&part.panels.extents), self.schedule.elements_of_round());
-        let sums = in_rounds(b, all, round, vec![zero], |b, k, count, sums| {
+        in_rounds(b, all, round, vec![zero], |b, k, count, sums| {
             let sum = (0..count as i64).fold(sums[0], |sum, i| {
                 let at = b.add(first, k);
                 let x = self.input_byte(b, at, i);
                 b.add(sum, x)
             });
             vec![sum]
-        });
-        [sums[0], zero]
+        })
     }
 
     /// Loads a byte of the input as an unsigned one.
@@ -202,69 +238,72 @@ impl Lowering<'_> {
         b.binary(BinaryOp::Xor, word, signs)
     }
 
-    /// Fills a part of the columns with a run of elements, which begins at `start` for the first pixel. Adds the words to two sums.
+    /// Fills a part of the columns with a run of elements, which begins at `start` for the first pixel. Adds the words to the sums of the pairs.
     fn fill_columns(
         &self,
         b: &mut KernelBuilder,
         (columns, to): (Buffer, Value),
         (start, run): (Value, u64),
-        count: u64,
-        sums: [Value; 2],
-    ) -> [Value; 2] {
+        pairs: Pairs,
+        sums: &[Value],
+    ) -> Vec<Value> {
         let work = &self.schedule.work;
-        let next = b.scale_index(start, 1, (work.strides[1] * work.channels) as i64);
-        let sums = in_rounds(b, run, self.schedule.elements_of_round(), sums.to_vec(), |b, k, elements, sums| {
-            let [mine, beside, to] = [start, next, to].map(|first| b.add(first, k));
-            let sums = (0..elements as i64).fold([sums[0], sums[1]], |sums, i| {
-                let mut word = byte(b, self.pixels.rows, mine, i);
-                if count == PAIR_PIXELS {
-                    let other = byte(b, self.pixels.rows, beside, i);
-                    let other = b.shift(BinaryOp::ShiftLeft, other, 16);
-                    word = b.add(word, other);
+        let step = (work.strides[1] * work.channels) as i64;
+        let others: Vec<Value> = (1..pairs.pixels.max(PAIR_PIXELS) as i64).map(|pixel| b.scale_index(start, 1, pixel * step)).collect();
+        let words = pairs.words() as i64;
+        in_rounds(b, run, self.schedule.elements_of_round(), sums.to_vec(), |b, k, elements, sums| {
+            let starts: Vec<Value> = [start].iter().chain(&others).map(|&first| b.add(first, k)).collect();
+            let to = b.add(to, k);
+            let to = b.scale_index(to, words, 0);
+            let mut sums = sums.to_vec();
+            for i in 0..elements as i64 {
+                for (place, pair) in (0..).zip(pairs.each()) {
+                    let word = self.word_of(b, &starts[pair.clone()], i);
+                    b.store(columns, to, i * words + place, word);
+                    add_word(b, &mut sums[pair], word);
                 }
-                let word = self.unsigned(b, word, count);
-                b.store(columns, to, i, word);
-                if count == PAIR_PIXELS { with_both(b, sums, word) } else { [b.add(sums[0], word), sums[1]] }
-            });
-            sums.to_vec()
-        });
-        [sums[0], sums[1]]
+            }
+            sums
+        })
+    }
+
+    /// Returns the word of a pair, given where each of its pixels begins.
+    fn word_of(&self, b: &mut KernelBuilder, starts: &[Value], offset: i64) -> Value {
+        let mut word = byte(b, self.pixels.rows, starts[0], offset);
+        if let Some(&beside) = starts.get(1) {
+            let other = byte(b, self.pixels.rows, beside, offset);
+            let other = b.shift(BinaryOp::ShiftLeft, other, 16);
+            word = b.add(word, other);
+        }
+        self.unsigned(b, word, starts.len() as u64)
     }
 
     /// Returns the sums of a tile's pixels, pixel by pixel.
     fn pair_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: &Pixels) -> Vec<Value> {
         let (panels, width) = (&place.part.panels, place.width);
         let zero = b.int(Type::scalar(Lane::I32), 0);
-        let sums_of_channel = pixels.count as usize;
-        let first = vec![zero; width.lanes as usize * sums_of_channel];
+        let of_channel = pixels.pairs.pixels as usize;
+        let first = vec![zero; width.lanes as usize * of_channel];
         let (all, round) = (elements(&panels.extents), self.schedule.elements_of_round());
         let sums = in_rounds(b, all, round, first, |b, k, count, sums| {
             let mut sums = sums.to_vec();
             let skipped = b.scale_index(k, panels.in_buffer(width.strip), 0);
             let weights = b.add(place.weights, skipped);
             for i in 0..count {
-                let x = match pixels.columns {
-                    Columns::Words(columns) => b.load(columns, k, i as i64, 1),
-                    Columns::Input(first) => {
-                        let at = b.add(first, k);
-                        self.input_byte(b, at, i as i64)
-                    }
-                };
-                for (lane, sums) in (0..).zip(sums.chunks_mut(sums_of_channel)) {
+                let words = self.words_at(b, pixels, k, i);
+                for (lane, sums) in (0..).zip(sums.chunks_mut(of_channel)) {
                     let weight = byte(b, self.weights, weights, panels.place(width, i, lane));
-                    let product = b.mul(weight, x);
-                    match sums {
-                        [words, halves] => [*words, *halves] = with_both(b, [*words, *halves], product),
-                        [sum, ..] => *sum = b.add(*sum, product),
-                        [] => {}
+                    for (pair, &word) in pixels.pairs.each().zip(&words) {
+                        let product = b.mul(weight, word);
+                        add_word(b, &mut sums[pair], product);
                     }
                 }
             }
             sums
         });
-        let mut of_pixels = vec![vec![]; sums_of_channel];
-        for (lane, sums) in (0..).zip(sums.chunks(sums_of_channel)) {
-            let sums = if let &[words, halves] = sums { vec![low_sum(b, [words, halves]), halves] } else { sums.to_vec() };
+        let mut of_pixels = vec![vec![]; of_channel];
+        for (lane, sums) in (0..).zip(sums.chunks(of_channel)) {
+            let sums = sums_of_pixels(b, pixels.pairs, sums);
             let initial = self.initial.map(|initial| b.load(initial, place.initial, lane, 1));
             for ((sum, correction), of_pixel) in sums.into_iter().zip(&pixels.corrections).zip(&mut of_pixels) {
                 let sum = b.sub(sum, *correction);
@@ -272,6 +311,21 @@ impl Lowering<'_> {
             }
         }
         of_pixels.concat()
+    }
+
+    /// Loads the words of all pairs for an element of k, `offset` after another.
+    fn words_at(&self, b: &mut KernelBuilder, pixels: &Pixels, k: Value, offset: u64) -> Vec<Value> {
+        match pixels.columns {
+            Columns::Words(columns) => {
+                let words = pixels.pairs.words();
+                let at = b.scale_index(k, words as i64, 0);
+                (0..words).map(|place| b.load(columns, at, (offset * words + place) as i64, 1)).collect()
+            }
+            Columns::Input(first) => {
+                let at = b.add(first, k);
+                vec![self.input_byte(b, at, offset as i64)]
+            }
+        }
     }
 }
 

@@ -26,14 +26,22 @@ pub(in crate::schedule::contraction) struct Words {
     pub unroll_alone: u64,
 }
 
-/// Pixels of a tile of [`Form::PixelPairs`]: a word holds those of two.
+/// Pixels that share a word of [`Form::PixelPairs`].
 pub(super) const PAIR_PIXELS: u64 = 2;
 
 /// The first row that takes a machine and a form is theirs.
-const WORDS: [Words; 5] = [
+const WORDS: [Words; 6] = [
     // Eight registers with even numbers hold sums, and three vector registers hold operands.
     Words { takes: |_, form| form == Form::Sixteens, tile: Tile { pixels: 2, vectors: 4 }, alone: 8, unroll: 2, unroll_alone: 2 },
-    // Two sums for each channel, of which six are in high registers. A single pixel has one sum for each channel.
+    // Sixteen sums, two words of pixels, a channel's weight and two products. A single pixel has one sum for each channel.
+    Words {
+        takes: |machine, form| form == Form::PixelPairs && has_words(machine, 27),
+        tile: Tile { pixels: 2 * PAIR_PIXELS, vectors: 4 },
+        alone: 8,
+        unroll: 2,
+        unroll_alone: 4,
+    },
+    // Two sums for each channel, of which six are in high registers.
     Words {
         takes: |_, form| form == Form::PixelPairs,
         tile: Tile { pixels: PAIR_PIXELS, vectors: 4 },
