@@ -2,7 +2,7 @@
 
 use super::squares;
 use super::table::{
-    ENOUGH_POSITIONS, FAR_WEIGHTS, FEWEST_OF_TWO, MOST_PANEL, ONE_ROUND, PAIR_PIXELS, SMALL, TALL, TILES_OF_POSITIONS, Tile, Words,
+    ENOUGH_POSITIONS, FAR_WEIGHTS, FEWEST_OF_TWO, MOST_PANEL, ONE_ROUND, SMALL, TALL, TILES_OF_POSITIONS, Tile, Words,
     copied_pixels, limits, names_elements, other_registers, words,
 };
 use crate::machine::Machine;
@@ -21,9 +21,14 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
     let wanted = Wanted::of(cx, work, form, in_blocks);
     let Wanted { outputs, width, .. } = wanted;
     if let Some(pairs) = words(machine, form).filter(|_| form == Form::PixelPairs) {
-        let most = if work.pixels() == 1 && cx.goal == Goal::Speed { pairs.alone } else { pairs.tile.vectors };
-        let pixels = if cx.goal == Goal::Speed { pairs.tile.pixels } else { PAIR_PIXELS };
-        return Tile { pixels: pixels.min(width), vectors: most.min(outputs.max(NARROWEST).next_power_of_two()) };
+        let tile = if cx.goal == Goal::Speed { pairs.tile } else { SMALL };
+        let most = match (work.pixels(), cx.goal) {
+            (1, Goal::Speed) => pairs.alone,
+            // A single pixel has a short epilogue, and loads its operands for each tile again.
+            (1, Goal::Size) => pairs.tile.vectors,
+            _ => tile.vectors,
+        };
+        return Tile { pixels: tile.pixels.min(width), vectors: most.min(outputs.max(NARROWEST).next_power_of_two()) };
     }
     if !machine.has_vectors() {
         // Two pixels share each load of a weight. Without this, small code executes a quarter to a third more, and saves 100 to 200 bytes a kernel.

@@ -37,7 +37,7 @@ const WORDS: [Words; 6] = [
     Words {
         takes: |machine, form| form == Form::PixelPairs && has_words(machine, 27),
         tile: Tile { pixels: 2 * PAIR_PIXELS, vectors: 4 },
-        alone: 8,
+        alone: 4,
         unroll: 2,
         unroll_alone: 4,
     },
