@@ -1,5 +1,7 @@
 //! Errors of running kernels.
 
+use crate::Value;
+
 /// Error of a running kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InterpretError {
@@ -50,21 +52,92 @@ pub enum InterpretError {
         index: u64,
     },
     /// Arguments that do not fit the kernel's parameters.
-    #[error("kernel {kernel}: {message}")]
+    #[error("kernel {kernel}: {fault}")]
     Arguments {
         /// The kernel's name.
         kernel: String,
-        /// Description of the mistake.
-        message: String,
+        /// The mistake.
+        fault: ArgumentFault,
     },
     /// A broken rule of the language.
-    #[error("kernel {kernel}: {value}: {message}")]
+    #[error("kernel {kernel}: {}: {fault}", value.map_or("-".into(), |value| value.to_string()))]
     Rule {
         /// The kernel's name.
         kernel: String,
-        /// The defined value, or `-`.
-        value: String,
-        /// Description of the mistake.
-        message: String,
+        /// The defined value. `None` for an instruction without one.
+        value: Option<Value>,
+        /// The mistake.
+        fault: RuleFault,
     },
+}
+
+/// Arguments that do not fit the kernel's parameters.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArgumentFault {
+    /// Another number of integers.
+    #[error("{given} integers for {parameters} parameters")]
+    Integers {
+        /// The number of arguments.
+        given: usize,
+        /// The number of parameters.
+        parameters: usize,
+    },
+    /// Another number of buffers.
+    #[error("{given} buffers for {parameters} parameters")]
+    Buffers {
+        /// The number of arguments.
+        given: usize,
+        /// The number of parameters.
+        parameters: usize,
+    },
+    /// A parameter without a buffer.
+    #[error("no buffer for {0}")]
+    NoBuffer(String),
+    /// A buffer with too few bytes.
+    #[error("{given} bytes for {buffer}, which needs {needed}")]
+    Bytes {
+        /// The buffer's name.
+        buffer: String,
+        /// Bytes of the argument.
+        given: usize,
+        /// Bytes of the parameter.
+        needed: usize,
+    },
+    /// A buffer with more bytes than an address counts.
+    #[error("buffer {0} is too large")]
+    TooLarge(String),
+    /// One call of a kernel that runs for the positions of a grid.
+    #[error("one call of a kernel with a grid")]
+    Grid,
+    /// Positions for a kernel without a grid.
+    #[error("positions for a kernel without a grid")]
+    NoGrid,
+}
+
+/// A rule of the language that only a running kernel shows as broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RuleFault {
+    /// A shift by a number of bits that the type does not have.
+    #[error("a shift by {count} of {bits} bits")]
+    Shift {
+        /// The count.
+        count: i64,
+        /// Bits of the type.
+        bits: u64,
+    },
+    /// An instruction without one result where one is computed.
+    #[error("an instruction without one result")]
+    NoResult,
+    /// A barrier that some positions miss.
+    #[error("a barrier to which not all positions come")]
+    Barrier,
+    /// A barrier in a region that positions come to one by one.
+    #[error("a barrier under a condition")]
+    BarrierUnderCondition,
+    /// A barrier in a branch that positions take differently.
+    #[error("a barrier under a condition that differs from position to position")]
+    BarrierInBranch,
+    /// A barrier in a loop of which positions run different rounds.
+    #[error("a barrier in a loop that counts differently at each position")]
+    BarrierInLoop,
 }

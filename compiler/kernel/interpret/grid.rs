@@ -3,7 +3,7 @@
 use super::group::Groups;
 use super::memory::Memory;
 use super::order::shuffled;
-use super::{InterpretError, Machine, Stop};
+use super::{ArgumentFault, InterpretError, Machine, Stop};
 use crate::*;
 
 /// Runs a kernel for all positions of its grid, in an order drawn from a seed. If the kernel may fail, the last buffer is the status.
@@ -14,7 +14,7 @@ use crate::*;
 /// The errors of [`super::interpret`], and an error if one position writes an element that another one accesses.
 pub fn interpret_grid(kernel: &Kernel, buffers: &mut [Vec<u8>], seed: u64) -> Result<(), InterpretError> {
     let (Some(grid), &[position]) = (kernel.grid, &kernel.body.params[..]) else {
-        return Err(InterpretError::Arguments { kernel: kernel.name.clone(), message: "positions for a kernel without a grid".into() });
+        return Err(InterpretError::Arguments { kernel: kernel.name.clone(), fault: ArgumentFault::NoGrid });
     };
     let mut machine = Machine::new(kernel, Memory::new(kernel, buffers)?);
     let is_shared = |data: &BufferData| data.kind == BufferKind::Shared;

@@ -1,7 +1,7 @@
 //! Interpreter of workgroups with barriers: between two barriers, one position runs after the other.
 
 use super::order::shuffled;
-use super::{InterpretError, Lanes, Machine, Stop};
+use super::{InterpretError, Lanes, Machine, RuleFault, Stop};
 use crate::*;
 
 /// All workgroups of a grid.
@@ -85,7 +85,7 @@ impl<'k, 'b> Groups<'k, 'b> {
             }
             Inst::If { condition, then, otherwise } => self.branch(&statement.results, *condition, [then, otherwise]),
             Inst::For { .. } => self.counted(statement),
-            _ => Err(self.differs("a barrier under a condition")),
+            _ => Err(self.differs(RuleFault::BarrierUnderCondition)),
         }
     }
 
@@ -97,7 +97,7 @@ impl<'k, 'b> Groups<'k, 'b> {
             Ok(())
         })?;
         if taken.iter().any(|other| *other != taken[0]) {
-            return Err(self.differs("a barrier under a condition that differs from position to position"));
+            return Err(self.differs(RuleFault::BarrierInBranch));
         }
         let region = if taken[0] { then } else { otherwise };
         self.region(region)?;
@@ -118,7 +118,7 @@ impl<'k, 'b> Groups<'k, 'b> {
         })?;
         let (mut counter, end) = ends[0];
         if ends.iter().any(|other| *other != ends[0]) {
-            return Err(self.differs("a barrier in a loop that counts differently at each position"));
+            return Err(self.differs(RuleFault::BarrierInLoop));
         }
         while counter < end {
             self.each(|machine, _| {
@@ -137,9 +137,8 @@ impl<'k, 'b> Groups<'k, 'b> {
         Ok(())
     }
 
-    fn differs(&self, message: &str) -> Stop {
-        let (kernel, value) = (self.machine.kernel.name.clone(), "-".into());
-        InterpretError::Rule { kernel, value, message: message.into() }.into()
+    fn differs(&self, fault: RuleFault) -> Stop {
+        InterpretError::Rule { kernel: self.machine.kernel.name.clone(), value: None, fault }.into()
     }
 }
 

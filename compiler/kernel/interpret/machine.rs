@@ -1,6 +1,6 @@
 //! A kernel that runs: the values of its instructions, statement by statement.
 
-use super::error::InterpretError;
+use super::error::{InterpretError, RuleFault};
 use super::memory::Memory;
 use super::{lane, wide};
 use crate::types::signed;
@@ -125,8 +125,7 @@ impl<'k, 'b> Machine<'k, 'b> {
                 }
             }
             Inst::Barrier => {
-                let (kernel, message) = (self.kernel.name.clone(), "a barrier to which not all positions come".into());
-                return Err(InterpretError::Rule { kernel, value: "-".into(), message }.into());
+                return Err(InterpretError::Rule { kernel: self.kernel.name.clone(), value: None, fault: RuleFault::Barrier }.into());
             }
             inst => {
                 let result = results[0];
@@ -216,7 +215,7 @@ impl<'k, 'b> Machine<'k, 'b> {
             | Inst::If { .. }
             | Inst::FailIf { .. }
             | Inst::Barrier => {
-                return Err(Fault::Rule("an instruction without one result".into()));
+                return Err(Fault::Rule(RuleFault::NoResult));
             }
         })
     }
@@ -252,7 +251,7 @@ impl<'k, 'b> Machine<'k, 'b> {
 
 /// A mistake of one instruction, without its place.
 enum Fault {
-    Rule(String),
+    Rule(RuleFault),
     Error(InterpretError),
 }
 
@@ -265,13 +264,13 @@ impl From<InterpretError> for Fault {
 impl Fault {
     fn place(self, kernel: &str, value: Value) -> InterpretError {
         match self {
-            Self::Rule(message) => InterpretError::Rule { kernel: kernel.into(), value: value.to_string(), message },
+            Self::Rule(fault) => InterpretError::Rule { kernel: kernel.into(), value: Some(value), fault },
             Self::Error(error) => error,
         }
     }
 }
 
 fn shift_fits(lane: Lane, count: u64) -> Result<(), Fault> {
-    let width = 8 * u64::from(lane.bytes());
-    if count < width { Ok(()) } else { Err(Fault::Rule(format!("a shift by {} of {width} bits", signed(lane, count)))) }
+    let bits = 8 * u64::from(lane.bytes());
+    if count < bits { Ok(()) } else { Err(Fault::Rule(RuleFault::Shift { count: signed(lane, count), bits })) }
 }

@@ -1,8 +1,8 @@
 //! Memory of a running kernel: its buffers.
 
-use super::InterpretError;
 use super::meetings::{Access, Meetings};
 use super::visits::{OfBuffer, Visits};
+use super::{ArgumentFault, InterpretError};
 use crate::*;
 use cranelift_entity::EntityRef;
 
@@ -37,7 +37,7 @@ impl<'k, 'b> Memory<'k, 'b> {
     pub fn new(kernel: &'k Kernel, params: &'b mut [Vec<u8>]) -> Result<Self, InterpretError> {
         let (mut places, mut locals, mut shared, mut count) = (vec![], vec![], vec![], 0);
         for data in &kernel.buffers {
-            let bytes = bytes_of(data).ok_or_else(|| wrong(kernel, format!("buffer {} is too large", data.name)))?;
+            let bytes = bytes_of(data).ok_or_else(|| wrong(kernel, ArgumentFault::TooLarge(data.name.clone())))?;
             let arrays = match data.kind {
                 BufferKind::Local => Some((&mut locals, Backing::Local as fn(usize) -> Backing)),
                 BufferKind::Shared => Some((&mut shared, Backing::Shared as fn(usize) -> Backing)),
@@ -49,16 +49,17 @@ impl<'k, 'b> Memory<'k, 'b> {
                 continue;
             }
             match params.get(count) {
-                None => return Err(wrong(kernel, format!("no buffer for {}", data.name))),
+                None => return Err(wrong(kernel, ArgumentFault::NoBuffer(data.name.clone()))),
                 Some(param) if param.len() < bytes => {
-                    return Err(wrong(kernel, format!("{} bytes for {}, which needs {bytes}", param.len(), data.name)));
+                    let (buffer, given) = (data.name.clone(), param.len());
+                    return Err(wrong(kernel, ArgumentFault::Bytes { buffer, given, needed: bytes }));
                 }
                 Some(_) => places.push(Backing::Param(count)),
             }
             count += 1;
         }
         if params.len() != count {
-            return Err(wrong(kernel, format!("{} buffers for {count} parameters", params.len())));
+            return Err(wrong(kernel, ArgumentFault::Buffers { given: params.len(), parameters: count }));
         }
         let meetings = kernel.grid.map(|_| Meetings::new(kernel));
         Ok(Self { kernel, params, locals: vec![locals], slot: 0, shared, places, meetings, visits: Visits::new(kernel) })
@@ -208,6 +209,6 @@ fn bytes_of(data: &BufferData) -> Option<usize> {
     usize::try_from(data.elements).ok()?.checked_mul(data.lane.bytes() as usize)
 }
 
-fn wrong(kernel: &Kernel, message: String) -> InterpretError {
-    InterpretError::Arguments { kernel: kernel.name.clone(), message }
+fn wrong(kernel: &Kernel, fault: ArgumentFault) -> InterpretError {
+    InterpretError::Arguments { kernel: kernel.name.clone(), fault }
 }

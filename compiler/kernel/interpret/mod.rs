@@ -15,7 +15,7 @@ mod rounds;
 mod visits;
 pub mod wide;
 
-pub use error::InterpretError;
+pub use error::{ArgumentFault, InterpretError, RuleFault};
 pub use grid::interpret_grid;
 pub use lane::fma_toward_zero;
 
@@ -46,11 +46,11 @@ pub fn interpret_shuffled(kernel: &Kernel, buffers: &mut [Vec<u8>], integers: &[
     if integers.len() != kernel.integers {
         return Err(InterpretError::Arguments {
             kernel: kernel.name.clone(),
-            message: format!("{} integers for {} parameters", integers.len(), kernel.integers),
+            fault: ArgumentFault::Integers { given: integers.len(), parameters: kernel.integers },
         });
     }
     if kernel.grid.is_some() {
-        return Err(InterpretError::Arguments { kernel: kernel.name.clone(), message: "one call of a kernel with a grid".into() });
+        return Err(InterpretError::Arguments { kernel: kernel.name.clone(), fault: ArgumentFault::Grid });
     }
     let mut machine = Machine { seed, ..Machine::new(kernel, Memory::new(kernel, buffers)?) };
     for (&param, &integer) in kernel.body.params.iter().zip(integers) {
