@@ -6,7 +6,7 @@
 
 use super::driver::language::{Function, KernelConvention};
 use super::support::Support;
-use super::{Code, CodegenError, RelocationKind};
+use super::{Bug, Code, CodegenError, RelocationKind};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
 
@@ -35,7 +35,7 @@ pub trait BackEnd: Sync {
     /// # Errors
     /// [`CodegenError::Bug`] if kernels of this back end call no such functions.
     fn support(&self, what: Support) -> Result<Code, CodegenError> {
-        Err(CodegenError::Bug(format!("a kernel calls {what:?}")))
+        Err(Bug::Support(what).into())
     }
 
     /// Returns the encoding of a 32-bit distance to a function in data. `None` if the driver keeps no tables of functions.

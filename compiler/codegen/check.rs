@@ -11,7 +11,7 @@ use std::fmt;
 /// Maximum nesting depth of steps.
 const DEEPEST: usize = 200;
 
-/// A mistake in the steps of a method.
+/// A mistake in the steps or the data of a program.
 #[derive(Debug, thiserror::Error)]
 enum StepFault {
     /// A region of a program for the host alone.
@@ -44,6 +44,21 @@ enum StepFault {
     /// Numbers of a joined kernel that no member has.
     #[error("a call of kernel {kernel} passes the numbers of no member")]
     NoMember { kernel: String },
+    /// A variable outside of its memory, or with first contents of another size.
+    #[error("variable {0} is not where it should be")]
+    Variable(String),
+    /// A tensor of an external function outside of memory, or written where it must not be.
+    #[error("a tensor of {0} is not where it should be")]
+    External(String),
+    /// A constant of an external function that is beyond the table.
+    #[error("a constant of {0} does not exist")]
+    NoConstant(String),
+    /// A dynamic dimension of a port without a cell.
+    #[error("extent {dimension} of {port:?} is not kept")]
+    Extent { dimension: u32, port: String },
+    /// A condition outside of memory.
+    #[error("condition outside memory: {0:?}")]
+    Condition(Address),
 }
 
 /// The numbers of a kernel's arguments.
@@ -89,11 +104,11 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
         let fits = end.is_some_and(|end| end <= program.variable_bytes) && variable.offset % 8 == 0;
         let initial = variable.initial.map(|constant| program.constants.get(constant).map(|blob| blob.data.len() as u64));
         if !fits || initial.is_some_and(|bytes| bytes != Some(variable.bytes)) {
-            return Err(bug(format!("variable {} is not where it should be", variable.name)));
+            return Err(bug(&StepFault::Variable(variable.name.clone())));
         }
     }
     for kernel in program.kernels.iter().filter(|kernel| kernel.members().is_some()) {
-        verify(kernel).map_err(|error| bug(error.to_string()))?;
+        verify(kernel).map_err(|error| bug(&error))?;
     }
     for method in &program.methods {
         check_method(program, method).map_err(|diagnostic| diagnostic.in_function(&method.name))?;
@@ -104,23 +119,23 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
 fn check_method(program: &Program, method: &Method) -> Result<(), Diagnostic> {
     check_extents(program, method)?;
     check_conditions(program, method)?;
-    check_regions(program, method).map_err(|fault| bug(fault.to_string()))?;
-    check_parallel(method).map_err(|fault| bug(fault.to_string()))?;
+    check_regions(program, method).map_err(|fault| bug(&fault))?;
+    check_parallel(method).map_err(|fault| bug(&fault))?;
     for external in externals(&method.steps) {
         for (tensor, written) in external.inputs.iter().map(|t| (t, false)).chain(external.outputs.iter().map(|t| (t, true))) {
             let fits = room(program, method, tensor.address).is_some_and(|(room, _)| room >= tensor.bytes);
             if !fits || (written && matches!(tensor.address, Address::Constant(..) | Address::Input(..))) {
-                return Err(bug(format!("a tensor of {} is not where it should be", external.symbol)));
+                return Err(bug(&StepFault::External(external.symbol.clone())));
             }
         }
         let shapes = external.inputs.iter().chain(&external.outputs).filter_map(|tensor| tensor.shape);
         if shapes.chain(external.options).any(|constant| program.constants.len() <= constant as usize) {
-            return Err(bug(format!("a constant of {} does not exist", external.symbol)));
+            return Err(bug(&StepFault::NoConstant(external.symbol.clone())));
         }
     }
     for (call, is_in_region) in calls_of_sides(&method.steps) {
         check_call(program, method, call, is_in_region).map_err(|fault| {
-            let diagnostic = bug(fault.to_string());
+            let diagnostic = bug(&fault);
             match call.origin.operators.first() {
                 Some((index, name)) => diagnostic.at_operator(*index, name),
                 None => diagnostic,
@@ -141,7 +156,7 @@ fn check_extents(program: &Program, method: &Method) -> Result<(), Diagnostic> {
                     fits && (!written || matches!(x.cell, Address::Scratch(_) | Address::Area(..) | Address::Moving(..)))
                 });
                 if !sound || port.scalar {
-                    return Err(bug(format!("extent {dimension} of {:?} is not kept", port.name)));
+                    return Err(bug(&StepFault::Extent { dimension, port: port.name.clone() }));
                 }
             }
         }
@@ -168,7 +183,7 @@ fn check_conditions(program: &Program, method: &Method) -> Result<(), Diagnostic
         if let Visit::If(condition) | Visit::Do(condition) = visit
             && room(program, method, condition).is_none_or(|(room, _)| room == 0)
         {
-            return Err(bug(format!("condition outside memory: {condition:?}")));
+            return Err(bug(&StepFault::Condition(condition)));
         }
     }
     Ok(())
@@ -308,8 +323,8 @@ fn room(program: &Program, method: &Method, address: Address) -> Option<(u64, u6
     Some((bytes.checked_sub(offset)?, base_alignment.min(own)))
 }
 
-fn bug(what: String) -> Diagnostic {
-    Diagnostic::new(codes::OWN_CHECK, what).help("this is a mistake in modelc; please report it with the model")
+fn bug(fault: &dyn std::error::Error) -> Diagnostic {
+    Diagnostic::new(codes::OWN_CHECK, fault.to_string()).help("this is a mistake in modelc; please report it with the model")
 }
 
 #[cfg(test)]

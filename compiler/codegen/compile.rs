@@ -12,7 +12,7 @@ use super::section::Section;
 use super::select::back_end;
 use super::support::Support;
 use super::weights::{Topology, WeightsHeader};
-use super::{BackEnd, Code, CodegenError, RelocationTarget};
+use super::{BackEnd, Bug, Code, CodegenError, RelocationTarget};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::interface::{ABI, Footprint, Interface, Layout, limits};
 use crate::kernel::intervals::{Assumed, Interval};
@@ -110,7 +110,7 @@ pub(crate) fn compile_with(
     }
     // Code that all levels share must run on the lowest level.
     let Some((Level { program, .. }, back_end)) = levels.first().zip(back_ends.last()) else {
-        return Err(failure::diagnostic(&CodegenError::Bug("it has no CPU level".into()), "the object").into());
+        return Err(failure::diagnostic(&Bug::NoLevel.into(), "the object").into());
     };
     let constants = ConstantLayout::new(program);
     let embeds = options.weights == WeightsFrom::Object;
@@ -533,6 +533,7 @@ fn at_operator(program: &Program, kernel: usize, mut diagnostic: Diagnostic) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codegen::Unsupported;
     use crate::codegen::back_end::Listing;
     use crate::codegen::clif::Cranelift;
     use crate::diagnostic::codes;
@@ -662,13 +663,13 @@ mod tests {
     fn failures_of_kernels_come_together_and_name_their_operators() {
         let error = compile_by(|kernel| match kernel {
             "a" => panic!("index out of range"),
-            "b" => Err(CodegenError::Unsupported("no such instruction".into())),
+            "b" => Err(Unsupported::Grid("b".into()).into()),
             _ => Ok(code(1)),
         })
         .unwrap_err();
         let found: Vec<_> = error.0.iter().map(|d| (d.code, d.location.operator.clone(), d.message.clone())).collect();
         let wrong = "code generation for a went wrong: index out of range".to_string();
-        let missing = "no machine code for b: no such instruction".to_string();
+        let missing = "no machine code for b: kernel b has a grid, which a CPU does not run".to_string();
         assert_eq!(
             found,
             [(codes::CODE_GENERATION, Some((40, "OP0".into())), wrong), (codes::NO_MACHINE_CODE, Some((41, "OP1".into())), missing)]

@@ -1,6 +1,6 @@
 //! Failures of code generation, as diagnostics.
 
-use super::CodegenError;
+use super::{Bug, CodegenError};
 use crate::diagnostic::Diagnostic;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -18,7 +18,7 @@ pub(super) fn diagnostic(error: &CodegenError, what: &str) -> Diagnostic {
 pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T, CodegenError>) -> Result<T, Diagnostic> {
     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = (panic.downcast_ref::<&str>().map(ToString::to_string)).or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(CodegenError::Bug(text.unwrap_or_else(|| "a panic".into())))
+        Err(Bug::Panic(text.unwrap_or_else(|| "a panic".into())).into())
     });
     result.map_err(|error| diagnostic(&error, what))
 }
@@ -26,6 +26,7 @@ pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T, CodegenErr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codegen::Unsupported;
     use crate::codegen::driver::language::Rule;
     use crate::diagnostic::codes;
 
@@ -33,8 +34,8 @@ mod tests {
     fn errors_and_panics_say_whose_fault_they_are() {
         let of = |work: fn() -> Result<(), CodegenError>| guarded("k", work).map_err(|d| (d.code, d.message));
         assert_eq!(of(|| Ok(())), Ok(()));
-        let missing = (codes::NO_MACHINE_CODE, "no machine code for k: no such instruction".to_string());
-        assert_eq!(of(|| Err(CodegenError::Unsupported("no such instruction".into()))), Err(missing));
+        let missing = (codes::NO_BACK_END, "no machine code for k: Vulkan is called on machines of 64 bits only".to_string());
+        assert_eq!(of(|| Err(Unsupported::Vulkan.into())), Err(missing));
         let wrong = (codes::CODE_GENERATION, "code generation for k went wrong: 3 of 2".to_string());
         assert_eq!(of(|| panic!("{} of 2", 3)), Err(wrong));
         let text = "code generation for k went wrong: a function of the driver: nothing after a branch can be reached";

@@ -5,8 +5,8 @@ use super::driver::language::Callee;
 use super::driver::{DriverOptions, Gpu, Import, ImportKind};
 use super::function::{Below, Body, CompiledFunction};
 use super::section::Section;
-use super::vulkan::{FORMAT, GpuOptions, Loader, Modules, Own, RUNTIME_NAME, Runtime, RuntimePlace, Wishes, tables};
-use super::{BackEnd, CodegenError, spirv};
+use super::vulkan::{DeviceFault, FORMAT, GpuOptions, Loader, Modules, Own, RUNTIME_NAME, Runtime, RuntimePlace, Wishes, tables};
+use super::{BackEnd, Bug, CodegenError, Unsupported, spirv};
 use crate::interface::ABI;
 use crate::parallel;
 use crate::program::{Device, Program};
@@ -37,10 +37,10 @@ impl Parts<'_> {
         (back_end, loader): (&dyn BackEnd, Option<Loader>),
     ) -> Result<Gpu<'d>, CodegenError> {
         if back_end.layout().pointer != 8 {
-            return Err(CodegenError::Unsupported("Vulkan is called on machines of 64 bits only".into()));
+            return Err(Unsupported::Vulkan.into());
         }
         if device.residents.is_some() && !options.gpu.required {
-            return Err(CodegenError::Bug("variables live on a device that need not be there".into()));
+            return Err(Bug::Device(DeviceFault::OptionalDevice).into());
         }
         let modules = modules(device, &options.gpu)?;
         let placed = |number: usize| Some((*constants.offsets.get(number)?, program.constants.get(number)?.data.len() as u64));

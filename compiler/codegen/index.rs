@@ -1,6 +1,7 @@
 //! Conditions on kernels that every CPU back end relies on.
 
-use super::CodegenError;
+use super::bug::Mistake;
+use super::{CodegenError, Unsupported};
 use crate::kernel::{Inst, Kernel, Type};
 
 /// Checks that indices and counters are as wide as the machine's registers, and that the kernel has no grid.
@@ -10,21 +11,20 @@ use crate::kernel::{Inst, Kernel, Type};
 /// grid.
 pub fn check(kernel: &Kernel, index: Type) -> Result<(), CodegenError> {
     if kernel.grid.is_some() {
-        return Err(CodegenError::Unsupported(format!("kernel {} has a grid, which a CPU does not run", kernel.name)));
+        return Err(Unsupported::Grid(kernel.name.clone()).into());
     }
     let mut statements = kernel.statements();
-    let is_other = |inst: &Inst| match inst {
+    let index_of = |inst: &Inst| match inst {
         Inst::Load { index: at, .. }
         | Inst::LoadSplat { index: at, .. }
         | Inst::LoadSplatGroup { index: at, .. }
-        | Inst::Store { index: at, .. } => kernel.ty(*at) != index,
-        Inst::For { start, .. } => kernel.ty(*start) != index,
-        _ => false,
+        | Inst::Store { index: at, .. } => Some(kernel.ty(*at)),
+        Inst::For { start, .. } => Some(kernel.ty(*start)),
+        _ => None,
     };
-    match statements.any(|statement| is_other(&statement.inst)) {
-        true if index == Type::INDEX => Err(CodegenError::Bug(format!("kernel {}: narrow indices on a machine of 64 bits", kernel.name))),
-        true => Err(CodegenError::Bug(format!("kernel {}: an index of 64 bits on a machine of 32 bits", kernel.name))),
-        false => Ok(()),
+    match statements.find_map(|statement| index_of(&statement.inst).filter(|&ty| ty != index)) {
+        Some(other) => Err(CodegenError::lowering(kernel, Mistake::Index { index: other, machine: index })),
+        None => Ok(()),
     }
 }
 
@@ -56,8 +56,8 @@ mod tests {
         let word = Type::scalar(Lane::I32);
         assert_eq!((check(&kernel, Type::INDEX), check(&narrowed, word)), (Ok(()), Ok(())));
         let error = check(&narrowed, Type::INDEX).map_err(|error| error.to_string());
-        assert!(error.is_err_and(|error| error.contains("narrow indices on a machine of 64 bits")));
+        assert!(error.is_err_and(|error| error.contains("an index of type i32 on a machine with indices of type i64")));
         let error = check(&kernel, word).map_err(|error| error.to_string());
-        assert!(error.is_err_and(|error| error.contains("an index of 64 bits on a machine of 32 bits")));
+        assert!(error.is_err_and(|error| error.contains("an index of type i64 on a machine with indices of type i32")));
     }
 }

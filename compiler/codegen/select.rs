@@ -1,11 +1,11 @@
 //! Selection of the back end of a machine.
 
-use super::CodegenError;
 use super::a64::Arm;
 use super::back_end::BackEnd;
 use super::clif::Cranelift;
 use super::own::words::WordBackEnd;
 use super::x86::Wide;
+use super::{CodegenError, Unsupported};
 use super::{rv32, thumb};
 use crate::machine::{CpuMachine, Extension, Isa};
 use crate::target::Target;
@@ -28,7 +28,7 @@ fn arm<'a>(machine: &'a CpuMachine, target: &Target) -> Made<'a> {
 
 fn words<'a>(machine: &'a CpuMachine, target: &Target) -> Made<'a> {
     match target.isa {
-        isa if machine.isa != isa => Err(CodegenError::Unsupported(format!("CPU level {} for target {}", machine.level, target.name))),
+        isa if machine.isa != isa => Err(Unsupported::OtherTarget { level: machine.level, target: target.name.to_string() }.into()),
         Isa::Riscv32 => Ok(Box::new(WordBackEnd::new(machine, rv32::COMPILERS))),
         _ => Ok(Box::new(WordBackEnd::new(machine, thumb::COMPILERS))),
     }

@@ -224,6 +224,15 @@ codes! {
     493 CONTROL_DEPTH Unsupported
         "Control flow is nested too deeply."
         "Flatten branches and loops in the source of the model.";
+    494 GPU_LIMIT Unsupported
+        "A kernel exceeds a limit of the GPU profile."
+        "Choose a profile with larger limits (`--vk-profile`), or leave the operator on the CPU (`--gpu-ops`).";
+    495 NO_BACK_END Unsupported
+        "No back end compiles for the CPU level, or for a GPU, on this target."
+        "Choose a CPU level of the target (`modelc targets` lists them), or compile without a GPU: `--gpu off`.";
+    496 NO_LISTING Unsupported
+        "Kernels of the CPU level have no text in Cranelift's language."
+        "List their instructions: `--emit asm`.";
 
     500 DATA_FILE Io
         "A data file cannot be read or written."
@@ -362,7 +371,7 @@ codes! {
         "modelc stopped unexpectedly."
         "Please report this, with the model.";
     901 CODE_GENERATION Bug
-        "Code generation failed."
+        "Code generation stopped unexpectedly."
         "Please report this, with the model.";
     902 OWN_CHECK Bug
         "An internal check of modelc failed."
@@ -381,6 +390,15 @@ codes! {
         "Please report this, with the model.";
     907 DRIVER_RULE Bug
         "A function of the driver breaks a rule of the driver language."
+        "Please report this, with the model.";
+    908 ASSEMBLY Bug
+        "A function cannot be assembled: its registers, addresses or jumps fit no instruction."
+        "Please report this, with the model.";
+    909 LOWERING Bug
+        "A back end fails to select instructions for a kernel."
+        "Please report this, with the model.";
+    910 CRANELIFT Bug
+        "Cranelift refuses a function or a setting."
         "Please report this, with the model.";
 }
 

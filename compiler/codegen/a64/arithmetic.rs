@@ -3,8 +3,9 @@
 use super::held::{Held, Vector, is_general};
 use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
-use crate::codegen::CodegenError;
-use crate::kernel::{BinaryOp, Lane, UnaryOp, Value};
+use crate::codegen::bug::Mistake;
+use crate::codegen::{CodegenError, Operation};
+use crate::kernel::{BinaryOp, Lane, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
 /// Returns the instruction of an operation for a lane, if one exists.
@@ -110,9 +111,9 @@ impl Lowering<'_> {
             BinaryOp::SignedMin | BinaryOp::SignedMax | BinaryOp::UnsignedMin | BinaryOp::UnsignedMax => self.extreme_quads(op, a, b),
             BinaryOp::Mul => self.by_lanes(op, a, b),
             op if op.is_division() => self.by_lanes(op, a, b),
-            BinaryOp::FloatScale => return self.unsupported("a product with a power of two on this CPU level"),
+            BinaryOp::FloatScale => return self.unsupported(Operation::Binary(op), Type::vector(lane, a.lanes)),
             _ if lane.is_float() => self.float_extreme(op, a, b),
-            _ => return self.bug(format_args!("{op:?} of {lane:?}")),
+            _ => return self.bug(Mistake::Operation { operation: Operation::Binary(op), of: Type::vector(lane, a.lanes) }),
         })
     }
 

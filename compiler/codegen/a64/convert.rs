@@ -4,8 +4,9 @@ use super::held::{Held, Vector, is_general};
 use super::inst::Arg;
 use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::Mistake;
 use crate::codegen::fold::Narrowed;
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
 use regalloc2::VReg;
 
@@ -42,7 +43,9 @@ impl Lowering<'_> {
             ConvertOp::Promote | ConvertOp::HalfToFloat => self.double(a, [&rows::FCVTL, &rows::FCVTL2], &[]),
             ConvertOp::Demote | ConvertOp::FloatToHalf => self.halve(a, [&rows::FCVTN, &rows::FCVTN2]),
             ConvertOp::Bitcast => a.clone(),
-            ConvertOp::MaskToInteger => return self.bug("a mask in vector registers"),
+            ConvertOp::MaskToInteger => {
+                return self.bug(Mistake::Operation { operation: Operation::Convert(op), of: Type::vector(to, a.lanes) });
+            }
         })
     }
 

@@ -4,7 +4,7 @@ use super::held::Held;
 use super::inst::Arg;
 use super::lowering::Lowering;
 use super::rows::{self, Size};
-use crate::codegen::CodegenError;
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{DotOp, Rounding, Value};
 use regalloc2::VReg;
 
@@ -12,7 +12,7 @@ impl Lowering<'_> {
     /// Computes a × b + c, rounded once.
     pub fn fused(&mut self, [a, b, c]: [Value; 3], rounding: Rounding) -> Result<Held, CodegenError> {
         if rounding == Rounding::TowardZero {
-            return self.unsupported("a product that rounds towards zero on this CPU level");
+            return self.unsupported(Operation::Fused(rounding), self.ty(c));
         }
         let (a, b, c) = (self.vector(a)?, self.vector(b)?, self.vector(c)?);
         let size = a.size();
@@ -30,7 +30,7 @@ impl Lowering<'_> {
     /// Computes dot products, added to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         if op.is_of_squares() && !self.set.matrix {
-            return self.unsupported("products in squares on this CPU level");
+            return self.unsupported(Operation::Dot(op), self.ty(accumulator));
         }
         let is = |value: Value, number: u64| self.constants.get(&value) == Some(&number);
         // Products with ones are sums of neighbouring lanes.
@@ -73,7 +73,7 @@ impl Lowering<'_> {
                     let pairs = self.two(&rows::SQADD, Size::H, even, odd);
                     self.two(&rows::ADD, Size::H, sum, pairs)
                 }
-                DotOp::SignedSixteens => return self.unsupported("sixteen products for a sum on this CPU level"),
+                DotOp::SignedSixteens => return self.unsupported(Operation::Dot(op), self.ty(accumulator)),
             })
         });
         let parts = parts.collect::<Result<_, CodegenError>>()?;

@@ -5,6 +5,7 @@ use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, PARAMETERS, VECTOR};
 use super::rows::{self, Row, Size};
 use crate::codegen::CodegenError;
+use crate::codegen::bug::{Form, Mistake};
 use crate::codegen::fold::{Narrowed, narrowed_sums, subtracted_masks};
 use crate::codegen::own::{self, Address, Base, Block};
 use crate::kernel::{BufferKind, Kernel, Lane, Type, Value};
@@ -17,6 +18,8 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Neon>;
 
 /// State of this instruction set, in addition to the common state.
 pub(super) struct Neon {
+    /// Name of the CPU level.
+    pub level: &'static str,
     /// `true` if the machine has dot products of four bytes.
     pub dot_product: bool,
     /// `true` if it has products of matrices of bytes.
@@ -39,6 +42,7 @@ impl Neon {
     /// Analyzes a kernel for a machine.
     pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
         Self {
+            level: machine.level,
             dot_product: machine.byte_fours,
             matrix: machine.byte_squares,
             subtracted_masks: subtracted_masks(kernel),
@@ -69,7 +73,7 @@ impl Lowering<'_> {
                 let address = Address { base: Base::Locals, index: None, displacement: local_bytes as i32 };
                 local_bytes = (local_bytes + buffer.bytes()).next_multiple_of(16);
                 if local_bytes > 1 << 20 {
-                    return self.bug("stack arrays of more than 1 MiB");
+                    return self.bug(Mistake::StackArrays(local_bytes));
                 }
                 Some(self.register_of(address))
             } else {
@@ -77,7 +81,7 @@ impl Lowering<'_> {
             };
             match register {
                 Some(register) => self.bases.push((Base::Register(register), 0)),
-                None => return self.bug("a pointer without a parameter"),
+                None => return self.bug(Mistake::NoParameter(buffer.name.clone())),
             }
         }
         self.function.local_bytes = local_bytes as u32;
@@ -136,7 +140,7 @@ impl Lowering<'_> {
         match self.get(value)? {
             Held::Vector(vector) => Ok(vector),
             Held::General(register) if self.ty(value).lane == Lane::I64 => Ok(self.vector_of_general(register)),
-            Held::General(_) => self.bug(format_args!("{value} is no vector")),
+            Held::General(_) => self.is_not(value, Form::Vector),
         }
     }
 

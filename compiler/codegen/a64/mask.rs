@@ -7,6 +7,7 @@ use super::inst::{Arg, Op};
 use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
 use crate::codegen::CodegenError;
+use crate::codegen::bug::{MaskUse, Mistake};
 use crate::kernel::{BinaryOp, CompareOp, Lane, Type, Value};
 use regalloc2::VReg;
 
@@ -76,7 +77,7 @@ impl Lowering<'_> {
                 let b = self.mask_at(&b, a.bytes);
                 self.binary_vectors(op, integer(a.bytes), &a, &b).map(Held::Vector)
             }
-            _ => self.bug("masks of different kinds"),
+            _ => self.bug(Mistake::Mask(MaskUse::Binary)),
         }
     }
 
@@ -144,7 +145,7 @@ impl Lowering<'_> {
     /// Subtracts 1 from the 32-bit lanes where a mask is true.
     pub fn subtract_mask(&mut self, a: Value, mask: Value) -> Result<Held, CodegenError> {
         let a = self.vector(a)?;
-        let Held::Vector(mask) = self.get(mask)? else { return self.bug("a scalar mask subtracted from a vector") };
+        let Held::Vector(mask) = self.get(mask)? else { return self.bug(Mistake::Mask(MaskUse::Subtract)) };
         let mask = self.mask_at(&mask, 4);
         Ok(Held::Vector(self.map2(&a, &mask, |l, x, ones| l.two(&rows::ADD, Size::S, x, ones))))
     }

@@ -7,8 +7,9 @@ use super::inst::{Arg, Inst as MachineInst, Op};
 use super::lowering::{Lowering, Neon};
 use super::registers::{GENERAL, VECTOR};
 use super::rows::{self, Row, Size};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::{Mistake, Route};
 use crate::codegen::own::{Access, Address, Bound, Select};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{Inst, Lane, Type, Value};
 use regalloc2::{RegClass, VReg};
 
@@ -40,6 +41,10 @@ impl Select for Neon {
 
     const SCALARS: RegClass = GENERAL;
     const INDEX: Type = Type::INDEX;
+
+    fn level(&self) -> &'static str {
+        self.level
+    }
 
     fn number(to: VReg, number: i64) -> MachineInst {
         inst(Op::Constant(number), &[Arg::Def(to)])
@@ -164,8 +169,8 @@ impl Select for Neon {
     fn store(lowering: &mut Lowering<'_>, inst: &Inst) -> Result<(), CodegenError> {
         match inst {
             Inst::Store { buffer, index, offset, active, value, mask: None } => lowering.store(*buffer, (*index, *offset), *active, *value),
-            Inst::Store { .. } => lowering.unsupported("a masked store on this CPU level"),
-            _ => lowering.bug("a store that is none"),
+            Inst::Store { value, .. } => lowering.unsupported(Operation::MaskedStore, lowering.ty(*value)),
+            _ => lowering.bug(Mistake::Route(Route::Store)),
         }
     }
 
@@ -190,11 +195,12 @@ impl Select for Neon {
             Inst::Dot { op, accumulator, a, b } => lowering.dot(*op, *accumulator, *a, *b),
             Inst::Horizontal { op, a } => lowering.horizontal(*op, *a),
             Inst::Load { buffer, index, offset, active, mask: None } => lowering.load(*buffer, (*index, *offset), *active, ty),
-            Inst::FirstLanes { .. } | Inst::Load { .. } => lowering.unsupported("a masked load on this CPU level"),
+            Inst::FirstLanes { .. } => lowering.unsupported(Operation::FirstLanes, ty),
+            Inst::Load { .. } => lowering.unsupported(Operation::MaskedLoad, ty),
             Inst::LoadSplat { buffer, index, offset } => lowering.load_splat(*buffer, (*index, *offset), 1, ty),
             Inst::LoadSplatGroup { buffer, index, offset, group } => lowering.load_splat(*buffer, (*index, *offset), *group, ty),
             Inst::Gather { buffer, indices, offset, bounds } => lowering.gather(*buffer, (*indices, *offset), *bounds, ty),
-            _ => lowering.bug("an instruction without one result"),
+            _ => lowering.bug(Mistake::Route(Route::Value)),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::lower::Lowering;
 use super::scope::{Address, Index, LOCAL_ALIGNMENT_SHIFT};
 use crate::codegen::CodegenError;
+use crate::codegen::bug::{Form, Mistake, Route};
 use crate::kernel::indices::exponent;
 use crate::kernel::{BinaryOp, Buffer, BufferKind, Inst, Type, Value};
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -18,7 +19,7 @@ impl Lowering<'_> {
 
     /// Returns the root of an affine index whose instruction has been lowered.
     fn root(&self, value: Value) -> Result<ir::Value, CodegenError> {
-        self.roots.get(&value).map_or_else(|| self.bug(format_args!("{value} has no root")), |&root| Ok(root))
+        self.roots.get(&value).map_or_else(|| self.bug(Mistake::Form { value, wanted: Form::Index }), |&root| Ok(root))
     }
 
     /// Computes the root of an index that has just been lowered: its terms without its constant. Roots with equal terms are shared in a scope.
@@ -54,14 +55,14 @@ impl Lowering<'_> {
                     (BinaryOp::Sub, None, Some(y)) => Ok(self.builder.ins().ineg(y)),
                     (BinaryOp::Mul, Some(x), None) => Ok(self.scaled(x, b.constant)),
                     (BinaryOp::Mul, None, Some(y)) => Ok(self.scaled(y, a.constant)),
-                    _ => self.bug(format_args!("{op:?} as a sum")),
+                    _ => self.bug(Mistake::Route(Route::Sum)),
                 }
             }
             Inst::ShiftConstant { op: BinaryOp::ShiftLeft, a, count } => match self.index(a)?.root {
                 Some(root) => Ok(self.scaled(root, 1 << count)),
-                None => self.bug("a shifted number with terms"),
+                None => self.bug(Mistake::Form { value: a, wanted: Form::Index }),
             },
-            _ => self.bug("an instruction that is no sum"),
+            _ => self.bug(Mistake::Route(Route::Sum)),
         }
     }
 
@@ -89,7 +90,7 @@ impl Lowering<'_> {
         let element = bytes.trailing_zeros();
         let buffer_alignment = if local { u32::from(LOCAL_ALIGNMENT_SHIFT) } else { exponent(i64::from(data.alignment.max(1))) };
         let constant = index.constant.checked_add(offset).and_then(|elements| elements.checked_mul(bytes));
-        let Some(constant) = constant else { return self.bug(format_args!("offset {offset} in {}", self.kernel.buffer(buffer).name)) };
+        let Some(constant) = constant else { return self.bug(Mistake::Offset { offset, buffer: data.name.clone() }) };
         let root_multiple = multiple.saturating_add(element);
         let alignment = buffer_alignment.min(root_multiple).min(exponent(constant)).max(element.min(buffer_alignment));
         let mut base = self.root_address(buffer, index.root, element);

@@ -2,7 +2,8 @@
 
 use super::held::Held;
 use super::lower::Lowering;
-use crate::codegen::CodegenError;
+use crate::codegen::bug::Mistake;
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, Lane, Type, UnaryOp, Value};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -56,8 +57,8 @@ impl Lowering<'_> {
             | BinaryOp::FloatMaxPropagate
             | BinaryOp::FloatMinIgnore
             | BinaryOp::FloatMaxIgnore => self.float_extreme(op, a, b),
-            BinaryOp::FloatScale => return self.unsupported("a product with a power of two"),
-            BinaryOp::ShiftNearest => return self.unsupported("a shift that rounds"),
+            BinaryOp::FloatScale => return self.unsupported(Operation::Binary(op), Type::vector(Lane::F32, a.lanes)),
+            BinaryOp::ShiftNearest => return self.unsupported(Operation::Binary(op), Type::vector(Lane::I32, a.lanes)),
             BinaryOp::SignedAddSaturating | BinaryOp::SignedSubSaturating => self.saturating(op, a, b),
         })
     }
@@ -217,7 +218,7 @@ impl Lowering<'_> {
         if mask {
             return match op {
                 UnaryOp::Not => Ok(self.mask_not(a)),
-                _ => self.bug(format_args!("{op:?} of a mask")),
+                _ => self.bug(Mistake::Operation { operation: Operation::Unary(op), of: Type::vector(Lane::Mask, a.lanes) }),
             };
         }
         if op == UnaryOp::CountLeadingZeros {

@@ -3,6 +3,7 @@
 use super::held::Held;
 use super::lower::Lowering;
 use crate::codegen::CodegenError;
+use crate::codegen::bug::{Mistake, Route};
 use crate::kernel::{Inst, Lane, Region, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, types};
@@ -31,7 +32,7 @@ impl Lowering<'_> {
                 self.builder.switch_to_block(go_on);
                 Ok(())
             }
-            _ => self.bug("an instruction without regions as control flow"),
+            _ => self.bug(Mistake::Route(Route::Control)),
         }
     }
 
@@ -68,7 +69,7 @@ impl Lowering<'_> {
             self.builder.ins().brif(some, head, &entry_arguments, exit, &first);
         }
         self.builder.switch_to_block(head);
-        let Some(&index) = body.params.first() else { return self.bug("a counted loop without a counter") };
+        let Some(&index) = body.params.first() else { return self.bug(Mistake::NoCounter) };
         self.define(index, Held::of_scalar(types::I64, i));
         for (&param, held) in body.params.iter().skip(1).zip(inside) {
             self.define(param, held);
@@ -98,7 +99,7 @@ impl Lowering<'_> {
             self.define(param, held);
         }
         self.region(body)?;
-        let Some((&condition, next)) = body.yields.split_first() else { return self.bug("a loop without a condition") };
+        let Some((&condition, next)) = body.yields.split_first() else { return self.bug(Mistake::NoCondition) };
         let condition = self.get_scalar(condition)?;
         let next = self.arguments(next)?;
         self.builder.ins().brif(condition, head, &next, exit, &next);

@@ -33,6 +33,9 @@ pub enum CodeError {
     /// A name outside of the three namespaces.
     #[error("an external name of namespace {0}")]
     Namespace(u32),
+    /// A reference of a kernel, which must have none.
+    #[error("the code refers to {0:?}")]
+    Refers(RelocationTarget),
     /// A call of a run-time library. It would be an undefined symbol in an object.
     #[error("the code wants {0:?} from a run-time library")]
     Library(ExternalName),

@@ -1,8 +1,8 @@
 //! Compilation of a kernel through Cranelift.
 
-use super::code;
+use super::code::{self, CodeError};
 use super::lower::lower;
-use crate::codegen::{Code, CodegenError, riscv64};
+use crate::codegen::{Bug, Code, CodegenError, riscv64};
 use crate::kernel::Kernel;
 use crate::kernel::verify::verify;
 use crate::machine::{CpuMachine, Isa};
@@ -20,16 +20,16 @@ use cranelift_codegen::isa::TargetIsa;
 /// [`CodegenError::Kernel`] if the kernel breaks a rule of its language. [`CodegenError::Bug`] if it would need an external symbol.
 /// [`CodegenError::Unsupported`] if the machine cannot do an instruction.
 pub fn compile_kernel(kernel: &Kernel, isa: &dyn TargetIsa, machine: &CpuMachine) -> Result<Code, CodegenError> {
-    let bug = |what: String| CodegenError::Bug(format!("kernel {}: {what}", kernel.name));
+    let refused = |error: CodeError| Bug::Cranelift { function: format!("kernel {}", kernel.name), error };
     verify(kernel)?;
     let function = lower(kernel, isa, machine)?;
     let rounds = machine.isa == Isa::Riscv64 && uses(&function, Opcode::SqmulRoundSat);
-    let mut code = code::compile(function, isa).map_err(|error| bug(error.to_string()))?;
+    let mut code = code::compile(function, isa).map_err(refused)?;
     if rounds {
         code = riscv64::round_half_up(code);
     }
     match code.relocations.first() {
-        Some(relocation) => Err(bug(format!("refers to {:?}", relocation.target))),
+        Some(relocation) => Err(refused(CodeError::Refers(relocation.target)).into()),
         None => Ok(code),
     }
 }
@@ -48,6 +48,6 @@ pub fn listing(kernel: &Kernel, isa: &dyn TargetIsa, machine: &CpuMachine) -> Re
     context.set_disasm(true);
     let compiled = context
         .compile(isa, &mut ControlPlane::default())
-        .map_err(|e| CodegenError::Bug(format!("kernel {}: {:?}", kernel.name, e.inner)))?;
+        .map_err(|e| Bug::Cranelift { function: format!("kernel {}", kernel.name), error: CodeError::Refused(e.inner.to_string()) })?;
     Ok(compiled.vcode.clone().unwrap_or_default())
 }

@@ -2,8 +2,9 @@
 
 use super::held::{Held, integer_lane, vector_of};
 use super::lower::Lowering;
-use crate::codegen::CodegenError;
-use crate::kernel::{ConvertOp, Lane};
+use crate::codegen::bug::Mistake;
+use crate::codegen::{CodegenError, Operation};
+use crate::kernel::{ConvertOp, Lane, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
@@ -25,7 +26,9 @@ impl Lowering<'_> {
             ConvertOp::Demote => self.demote(a),
             ConvertOp::HalfToFloat => self.half_to_float(a),
             ConvertOp::FloatToHalf => self.float_to_half(a),
-            ConvertOp::Bitcast if from == Lane::Mask || to == Lane::Mask => return self.bug("a bitcast of a mask"),
+            ConvertOp::Bitcast if from == Lane::Mask || to == Lane::Mask => {
+                return self.bug(Mistake::Operation { operation: Operation::Convert(op), of: Type::vector(Lane::Mask, a.lanes) });
+            }
             ConvertOp::Bitcast => {
                 let lane = match to {
                     Lane::F32 => types::F32,

@@ -2,8 +2,8 @@
 
 use super::held::Held;
 use super::lower::Lowering;
-use crate::codegen::CodegenError;
-use crate::kernel::{DotOp, Lane};
+use crate::codegen::{CodegenError, Operation};
+use crate::kernel::{DotOp, Lane, Rounding, Type};
 use crate::machine::DotProduct;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -17,7 +17,7 @@ impl Lowering<'_> {
             return Ok(c.with_parts(parts));
         }
         if a.lane != types::F32 {
-            return self.unsupported("a fused multiply-add of binary64 on a CPU level without the instruction");
+            return self.unsupported(Operation::Fused(Rounding::Nearest), Type::vector(Lane::F64, a.lanes));
         }
         let (x, y, z) = (self.in_register(a), self.in_register(b), self.in_register(c));
         let (x, y, z) = (self.promote(&x), self.promote(&y), self.promote(&z));

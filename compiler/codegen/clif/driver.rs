@@ -5,7 +5,7 @@ use crate::codegen::driver::language::verify::verify;
 use crate::codegen::driver::language::{
     BinaryOp, Callee, CompareOp, End, Function, Inst, KernelConvention, Operand, Region, Signature, Statement, Value, Width,
 };
-use crate::codegen::{Code, CodegenError};
+use crate::codegen::{Bug, Code, CodegenError};
 use crate::interface::Layout;
 use cranelift_codegen::ir::{
     self, AbiParam, Block, BlockArg, ExtFuncData, ExternalName, FuncRef, GlobalValueData, InstBuilder, MemFlagsData, StackSlotData,
@@ -22,7 +22,8 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 /// [`CodegenError::Driver`] if the function breaks a rule of its language. [`CodegenError::Bug`] if it would need an external symbol.
 pub fn compile_driver(function: &Function, isa: &dyn TargetIsa, known: &Known) -> Result<Code, CodegenError> {
     verify(function, Layout { pointer: u64::from(isa.pointer_bytes()) }).map_err(CodegenError::Driver)?;
-    known.compile(lower(function, isa), isa).map_err(|error| CodegenError::Bug(error.to_string()))
+    let code = known.compile(lower(function, isa), isa);
+    code.map_err(|error| Bug::Cranelift { function: "a function of the driver".into(), error }.into())
 }
 
 /// Lowers a verified function to Cranelift's language.

@@ -1,9 +1,10 @@
 //! Settings of Cranelift for a target and a CPU level.
 
-use crate::codegen::CodegenError;
+use crate::codegen::{Bug, CodegenError, Unsupported};
 use crate::machine::{CpuMachine, Extension, Isa};
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
+use std::fmt::Display;
 use target_lexicon::{Architecture, OperatingSystem, Triple};
 
 /// The level of optimization of a function.
@@ -31,15 +32,15 @@ pub fn isa_for(triple: &Triple, machine: &CpuMachine, optimise: Optimise) -> Res
         Isa::Thumb | Isa::Riscv32 => false,
     };
     if !matches {
-        return Err(CodegenError::Unsupported(format!("CPU level {} for target {triple}", machine.level)));
+        return Err(Unsupported::OtherTarget { level: machine.level, target: triple.to_string() }.into());
     }
-    let mut builder = isa::lookup(triple.clone()).map_err(|e| CodegenError::Unsupported(format!("target {triple}: {e}")))?;
+    let mut builder = isa::lookup(triple.clone()).map_err(|error| Unsupported::Target { target: triple.to_string(), error })?;
+    let refused = |setting: String, why: &dyn Display| Bug::Setting { setting, why: why.to_string() };
     for flag in instruction_set_flags(machine) {
-        builder.enable(flag).map_err(|e| CodegenError::Bug(format!("Cranelift flag {flag}: {e}")))?;
+        builder.enable(flag).map_err(|why| refused(format!("flag {flag}"), &why))?;
     }
-    builder
-        .finish(shared_flags(optimise, triple.operating_system == OperatingSystem::Windows)?)
-        .map_err(|e| CodegenError::Unsupported(format!("target {triple}: {e}")))
+    let isa = builder.finish(shared_flags(optimise, triple.operating_system == OperatingSystem::Windows)?);
+    isa.map_err(|why| refused(format!("target {triple}"), &why).into())
 }
 
 fn shared_flags(optimise: Optimise, windows: bool) -> Result<settings::Flags, CodegenError> {
@@ -63,7 +64,7 @@ fn shared_flags(optimise: Optimise, windows: bool) -> Result<settings::Flags, Co
         ("enable_table_access_spectre_mitigation", "false"),
     ];
     for (name, value) in settings {
-        flags.set(name, value).map_err(|e| CodegenError::Bug(format!("Cranelift setting {name}={value}: {e}")))?;
+        flags.set(name, value).map_err(|why| Bug::Setting { setting: format!("setting {name}={value}"), why: why.to_string() })?;
     }
     Ok(settings::Flags::new(flags))
 }

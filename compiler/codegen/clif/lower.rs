@@ -2,9 +2,10 @@
 
 use super::held::{Held, lane_type, part_count, part_type};
 use super::scope::{Address, LOCAL_ALIGNMENT_SHIFT, Scope};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::{Form, Mistake, Route};
 use crate::codegen::fold::widened_loads;
-use crate::codegen::index;
+use crate::codegen::unsupported::Lack;
+use crate::codegen::{CodegenError, Operation, index};
 use crate::kernel::indices::Indices;
 use crate::kernel::passes::DEAD;
 use crate::kernel::{BufferKind, ConvertOp, Inst, Kernel, Region, Rounding, Type, Value};
@@ -19,6 +20,8 @@ use std::collections::BTreeMap;
 /// Properties of the machine that the lowering needs.
 #[derive(Clone, Copy)]
 pub(super) struct Features {
+    /// Name of the CPU level.
+    pub level: &'static str,
     /// Instruction set.
     pub isa: Isa,
     /// Presence of vector registers of 128 bits.
@@ -32,7 +35,7 @@ pub(super) struct Features {
 impl Features {
     fn of(machine: &CpuMachine) -> Self {
         let dot8 = machine.byte_fours.then_some(machine.dot);
-        Self { isa: machine.isa, vectors: machine.combines_lanes(), fma: machine.fma, dot8 }
+        Self { level: machine.level, isa: machine.isa, vectors: machine.combines_lanes(), fma: machine.fma, dot8 }
     }
 
     /// Tests whether the machine is x86-64.
@@ -163,13 +166,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// Makes an error about this kernel that is our mistake.
-    pub fn bug<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
-        Err(CodegenError::Bug(format!("kernel {}: {what}", self.kernel.name)))
+    pub fn bug<T>(&self, mistake: Mistake) -> Result<T, CodegenError> {
+        Err(CodegenError::lowering(self.kernel, mistake))
     }
 
-    /// Makes an error about a feature that the machine lacks.
-    pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
-        Err(CodegenError::Unsupported(format!("kernel {}: {what}", self.kernel.name)))
+    /// Makes an error about an operation that the machine lacks.
+    pub fn unsupported<T>(&self, operation: Operation, of: Type) -> Result<T, CodegenError> {
+        Err(CodegenError::lack(self.kernel, self.features.level, Lack::Operation { operation, of }))
     }
 
     /// Returns the type of a kernel value.
@@ -186,14 +189,14 @@ impl<'a> Lowering<'a> {
     pub fn get(&self, value: Value) -> Result<Held, CodegenError> {
         match self.values.get(value.index()) {
             Some(Some(held)) => Ok(held.clone()),
-            _ => self.bug(format_args!("{value} is used before it is defined")),
+            _ => self.bug(Mistake::Undefined(value)),
         }
     }
 
     /// Returns the Cranelift value of a scalar.
     pub fn get_scalar(&self, value: Value) -> Result<ir::Value, CodegenError> {
         let held = self.get(value)?;
-        if held.parts.len() == 1 && held.scalar { Ok(held.single()) } else { self.bug(format_args!("{value} is not a scalar")) }
+        if held.parts.len() == 1 && held.scalar { Ok(held.single()) } else { self.bug(Mistake::Form { value, wanted: Form::Scalar }) }
     }
 
     /// Sets the Cranelift values of a kernel value.
@@ -230,14 +233,14 @@ impl<'a> Lowering<'a> {
                 Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => {
                     self.control(&statement.inst, &statement.results)?;
                 }
-                Inst::Store { mask: Some(_), .. } => return self.unsupported("a masked store on this CPU level"),
+                Inst::Store { mask: Some(_), value, .. } => return self.unsupported(Operation::MaskedStore, self.ty(*value)),
                 Inst::Store { buffer, index, offset, active, value, mask: None } => {
                     let value = self.get(*value)?;
                     self.store(*buffer, *index, *offset, *active, &value)?;
                 }
                 inst => {
                     let [result] = statement.results[..] else {
-                        return self.bug(format_args!("{} results of one instruction", statement.results.len()));
+                        return self.bug(Mistake::Results(statement.results.len()));
                     };
                     if self.widened_loads.contains_key(&result) {
                         continue;
@@ -266,9 +269,7 @@ impl<'a> Lowering<'a> {
                 let a = self.get(*a)?;
                 self.shift_constant(*op, &a, *count)
             }
-            Inst::Fma { rounding: Rounding::TowardZero, .. } => {
-                Err(CodegenError::Unsupported("a product that rounds towards zero on this CPU level".into()))
-            }
+            Inst::Fma { rounding: rounding @ Rounding::TowardZero, .. } => self.unsupported(Operation::Fused(*rounding), ty),
             Inst::Fma { a, b, c, .. } => {
                 let (a, b, c) = (self.get(*a)?, self.get(*b)?, self.get(*c)?);
                 self.fma(&a, &b, &c)
@@ -319,7 +320,7 @@ impl<'a> Lowering<'a> {
                 Ok(self.doubling_high_multiply(&a, &b, *saturates))
             }
             Inst::RoundingDivideByPowerOfTwo { a, b } => self.rounding_divide_values(*a, *b),
-            Inst::Dot { op, .. } if op.is_of_few_machines() => self.unsupported("products in squares or sixteens on this CPU level"),
+            Inst::Dot { op, .. } if op.is_of_few_machines() => self.unsupported(Operation::Dot(*op), ty),
             Inst::Dot { op, accumulator, a, b } => {
                 let (accumulator, a, b) = (self.get(*accumulator)?, self.get(*a)?, self.get(*b)?);
                 Ok(self.dot(*op, &accumulator, &a, &b))
@@ -328,7 +329,8 @@ impl<'a> Lowering<'a> {
                 let a = self.get(*a)?;
                 self.horizontal(*op, a)
             }
-            Inst::FirstLanes { .. } | Inst::Load { mask: Some(_), .. } => self.unsupported("a masked load on this CPU level"),
+            Inst::FirstLanes { .. } => self.unsupported(Operation::FirstLanes, ty),
+            Inst::Load { mask: Some(_), .. } => self.unsupported(Operation::MaskedLoad, ty),
             Inst::Load { buffer, index, offset, active, mask: None } => self.load(*buffer, *index, *offset, *active, ty),
             Inst::LoadSplat { buffer, index, offset } => self.load_splat(*buffer, *index, *offset, ty),
             Inst::LoadSplatGroup { buffer, index, offset, group } => self.load_splat_group(*buffer, *index, *offset, *group, ty),
@@ -339,7 +341,7 @@ impl<'a> Lowering<'a> {
             | Inst::Loop { .. }
             | Inst::If { .. }
             | Inst::FailIf { .. }
-            | Inst::Barrier => self.bug("an instruction without one result"),
+            | Inst::Barrier => self.bug(Mistake::Route(Route::Value)),
         }
     }
 }

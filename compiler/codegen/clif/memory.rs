@@ -4,6 +4,7 @@ use super::held::{Held, integer_lane, part_count, vector_of};
 use super::lower::Lowering;
 use super::scope::Address;
 use crate::codegen::CodegenError;
+use crate::codegen::bug::{Mistake, Route};
 use crate::kernel::{Bounds, Buffer, Inst, Type, Value};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -63,7 +64,7 @@ impl Lowering<'_> {
 
     /// Loads integers at twice their width, eight bytes an instruction.
     pub fn load_widened(&mut self, load: &Inst, signed: bool, ty: Type) -> Result<Held, CodegenError> {
-        let Inst::Load { buffer, index, offset, .. } = *load else { return self.bug("a widened load that is none") };
+        let Inst::Load { buffer, index, offset, .. } = *load else { return self.bug(Mistake::Route(Route::WidenedLoad)) };
         let address = self.address(buffer, index, offset)?;
         let shape = self.shape(ty);
         let pieces = u32::from(ty.lanes) * shape.lane.bytes() / 8;
@@ -187,7 +188,7 @@ impl Lowering<'_> {
         let shape = self.shape(ty);
         let bytes = u32::from(group) * shape.lane.bytes();
         if !bytes.is_power_of_two() || bytes > 16 || group > ty.lanes {
-            return self.bug(format_args!("a group of {group} elements splat over {ty}"));
+            return self.bug(Mistake::Splat { group, over: ty });
         }
         if shape.scalar {
             let elements = (0..u32::from(group)).map(|i| self.load_at(shape.lane, address, i * shape.lane.bytes()));

@@ -4,6 +4,7 @@
 use super::held::Held;
 use super::lower::Lowering;
 use crate::codegen::CodegenError;
+use crate::codegen::bug::{Mistake, Route};
 use crate::kernel::BinaryOp;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -19,7 +20,7 @@ impl Lowering<'_> {
             BinaryOp::ShiftLeft => Ok(self.map(a, |l, x| l.builder.ins().ishl_imm_u(x, count))),
             BinaryOp::ShiftRightSigned => Ok(self.map(a, |l, x| l.builder.ins().sshr_imm_u(x, count))),
             BinaryOp::ShiftRightUnsigned => Ok(self.map(a, |l, x| l.builder.ins().ushr_imm_u(x, count))),
-            _ => self.bug(format_args!("{op:?} is no shift")),
+            _ => self.bug(Mistake::Route(Route::Shift)),
         }
     }
 

@@ -287,6 +287,6 @@ mod tests {
         assert_eq!(text(step.into()), "kernel k: Load of [1, 2], and -4 bytes further on");
         assert_eq!(text(NumberError::Register(9).into()), "kernel k: a constant in r9");
         assert_eq!(text(AssemblyError::Class { found: "float", wanted: "word" }), "kernel k: a float where a word is wanted");
-        assert_eq!(CodegenError::assembly("kernel k", AssemblyError::JumpTooFar).code(), codes::CODE_GENERATION);
+        assert_eq!(CodegenError::assembly("kernel k", AssemblyError::JumpTooFar).code(), codes::ASSEMBLY);
     }
 }

@@ -5,6 +5,7 @@ use super::address::{Access, Address, Base};
 use super::lowering::{Lowering, Select};
 use super::scope::{Linear, Scope, Terms};
 use crate::codegen::CodegenError;
+use crate::codegen::bug::{Form, Mistake};
 use crate::kernel::{Buffer, Inst, Type, Value};
 use cranelift_entity::EntityRef;
 use regalloc2::VReg;
@@ -145,10 +146,10 @@ impl<S: Select> Lowering<'_, S> {
     /// Makes the address of `buffer[index + offset]` that is legal for an access.
     pub fn address(&mut self, buffer: Buffer, (index, offset): (Value, i64), access: Access) -> Result<Address, CodegenError> {
         let bytes = i64::from(self.kernel.buffer(buffer).lane.bytes());
-        let Some(linear) = self.linear(index) else { return self.bug(format_args!("{index} is no index")) };
+        let Some(linear) = self.linear(index) else { return self.is_not(index, Form::Index) };
         let place = Linear::number(offset);
         let Some(place) = linear.plus(&place, 1).and_then(|sum| sum.times(bytes)) else {
-            return self.bug(format_args!("offset {offset} in {}", self.kernel.buffer(buffer).name));
+            return self.bug(Mistake::Offset { offset, buffer: self.kernel.buffer(buffer).name.clone() });
         };
         Ok(self.place(buffer, &place, access))
     }

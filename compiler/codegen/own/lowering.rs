@@ -6,8 +6,10 @@ use super::function::{Block, Edge, Function};
 use super::instruction::Instruction;
 use super::places::places;
 use super::scope::{MOST_TERMS, Scope};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::{Form, Mistake};
 use crate::codegen::fold::used_once;
+use crate::codegen::unsupported::Lack;
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::indices::Indices;
 use crate::kernel::verify::is_toward_zero;
 use crate::kernel::{Buffer, Inst, Kernel, Region, Type, Value};
@@ -30,6 +32,9 @@ pub trait Select: Sized {
     const SCALARS: RegClass;
     /// The type of an index, as wide as a scalar register.
     const INDEX: Type;
+
+    /// Returns the name of the CPU level.
+    fn level(&self) -> &'static str;
 
     /// Makes `to = number`.
     fn number(to: VReg, number: i64) -> Self::Inst;
@@ -198,13 +203,29 @@ impl<'a, S: Select> Lowering<'a, S> {
     ///
     /// # Errors
     /// Always.
-    pub fn bug<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
-        Err(CodegenError::Bug(format!("kernel {}: {what}", self.kernel.name)))
+    pub fn bug<T>(&self, mistake: Mistake) -> Result<T, CodegenError> {
+        Err(CodegenError::lowering(self.kernel, mistake))
     }
 
-    /// Makes an error about a feature that this CPU level does not have.
-    pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
-        Err(CodegenError::Unsupported(format!("kernel {}: {what}", self.kernel.name)))
+    /// Makes the error of a use in another form than a value has.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn is_not<T>(&self, value: Value, wanted: Form) -> Result<T, CodegenError> {
+        self.bug(Mistake::Form { value, wanted })
+    }
+
+    /// Makes an error about an operation that this CPU level does not have.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn unsupported<T>(&self, operation: Operation, of: Type) -> Result<T, CodegenError> {
+        Err(self.lack(Lack::Operation { operation, of }))
+    }
+
+    /// Returns the error of a kernel that uses what this CPU level does not have.
+    pub fn lack(&self, lack: Lack) -> CodegenError {
+        CodegenError::lack(self.kernel, self.set.level(), lack)
     }
 
     /// Returns the block that returns `status`.
@@ -268,13 +289,13 @@ impl<'a, S: Select> Lowering<'a, S> {
             return Ok(held);
         }
         if self.is_composed(value) {
-            let Some(linear) = self.linear(value) else { return self.bug(format_args!("{value} is no sum of registers")) };
+            let Some(linear) = self.linear(value) else { return self.is_not(value, Form::Index) };
             return Ok(S::held_scalar(self.sum(&linear)));
         }
         if let Some(&bits) = self.constants.get(&value) {
             return S::constant(self, self.ty(value), bits);
         }
-        self.bug(format_args!("{value} is used before it is defined"))
+        self.bug(Mistake::Undefined(value))
     }
 
     /// Returns the register of a scalar.
@@ -284,7 +305,7 @@ impl<'a, S: Select> Lowering<'a, S> {
     pub fn general(&mut self, value: Value) -> Result<VReg, CodegenError> {
         match S::scalar_of(&self.get(value)?) {
             Some(register) => Ok(register),
-            None => self.bug(format_args!("{value} is not in a general-purpose register")),
+            None => self.is_not(value, Form::Scalar),
         }
     }
 
@@ -303,7 +324,7 @@ impl<'a, S: Select> Lowering<'a, S> {
                 Inst::Store { .. } => S::store(self, &statement.inst)?,
                 inst => {
                     let [result] = statement.results[..] else {
-                        return self.bug(format_args!("{} results of one instruction", statement.results.len()));
+                        return self.bug(Mistake::Results(statement.results.len()));
                     };
                     if self.set.is_folded(result) || self.note(inst, result) {
                         continue;

@@ -5,6 +5,7 @@ use super::function::{Block, Edge};
 use super::lowering::{Lowering, Select};
 use super::scope::Scope;
 use crate::codegen::CodegenError;
+use crate::codegen::bug::{Mistake, Route};
 use crate::kernel::{Inst, Region, Value};
 use regalloc2::VReg;
 
@@ -34,7 +35,7 @@ impl<S: Select> Lowering<'_, S> {
                 self.start(go_on);
                 Ok(())
             }
-            _ => self.bug("an instruction without regions as control flow"),
+            _ => self.bug(Mistake::Route(Route::Control)),
         }
     }
 
@@ -111,7 +112,7 @@ impl<S: Select> Lowering<'_, S> {
         data.counted = true;
         data.params.push(i);
         let inside = self.params(head, results);
-        let Some((&index, rest)) = body.params.split_first() else { return self.bug("a counted loop without a counter") };
+        let Some((&index, rest)) = body.params.split_first() else { return self.bug(Mistake::NoCounter) };
         self.define(index, S::held_scalar(i));
         for (&param, held) in rest.iter().zip(inside) {
             self.define(param, held);
@@ -168,7 +169,7 @@ impl<S: Select> Lowering<'_, S> {
             self.define(param, held);
         }
         self.statements(body)?;
-        let Some((&condition, next)) = body.yields.split_first() else { return self.bug("a loop without a condition") };
+        let Some((&condition, next)) = body.yields.split_first() else { return self.bug(Mistake::NoCondition) };
         let branch = S::branch_on(self, condition)?;
         let next = self.arguments(next, results)?;
         self.leave(branch, (head, next.clone()), (exit, next));

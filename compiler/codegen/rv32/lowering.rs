@@ -13,6 +13,8 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Riscv>;
 
 /// Knowledge beside what every lowering has.
 pub(super) struct Riscv {
+    /// Name of the CPU level.
+    pub cpu: &'static str,
     /// Set if binary32 has registers.
     pub has_floats: bool,
     /// Loads whose elements are wanted with zeros above them.
@@ -24,6 +26,7 @@ pub(super) struct Riscv {
 impl Riscv {
     /// For a kernel on a machine.
     pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
-        Self { has_floats: machine.has(Extension::Fpu), zeros: widened(kernel), numbers: FxHashMap::default() }
+        let has_floats = machine.has(Extension::Fpu);
+        Self { cpu: machine.level, has_floats, zeros: widened(kernel), numbers: FxHashMap::default() }
     }
 }

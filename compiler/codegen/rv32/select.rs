@@ -28,6 +28,10 @@ impl WordSet for Riscv {
     const ROWS: Rows<&'static Row> = Rows { sum: &rows::ADD, sum_with: &rows::ADD_NUMBER, product: &rows::MUL };
     const ARGUMENTS: usize = PARAMETERS;
 
+    fn cpu_level(&self) -> &'static str {
+        self.cpu
+    }
+
     fn argument(number: usize) -> PReg {
         PReg::new(FIRST + number, GENERAL)
     }

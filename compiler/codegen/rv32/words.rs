@@ -6,11 +6,12 @@ use super::lowering::Lowering;
 use super::ops::{ZERO, relation};
 use super::registers::SINGLE;
 use super::rows;
-use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
 use crate::codegen::own::words::{Operand, Ops, Test, VectorOps, WordOp, Words};
 use crate::codegen::support::{Format, Support};
-use crate::kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
+use crate::codegen::unsupported::Lack;
+use crate::codegen::{CodegenError, Operation};
+use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
@@ -22,7 +23,11 @@ impl Lowering<'_> {
     }
 }
 
-impl VectorOps for Lowering<'_> {}
+impl VectorOps for Lowering<'_> {
+    fn lacks(&self, lack: Lack) -> CodegenError {
+        self.lack(lack)
+    }
+}
 
 impl Words for Lowering<'_> {
     type Relation = Relation;
@@ -97,7 +102,7 @@ impl Words for Lowering<'_> {
             BinaryOp::Sub => &rows::FSUB,
             BinaryOp::Mul => &rows::FMUL,
             BinaryOp::FloatDiv => &rows::FDIV,
-            _ => return self.unsupported(format_args!("{op:?} of binary32 on this CPU level")),
+            _ => return self.unsupported(Operation::Binary(op), Type::scalar(Lane::F32)),
         };
         Ok(self.float_row(row, &[Arg::Use(a), Arg::Use(b)]))
     }
@@ -107,7 +112,7 @@ impl Words for Lowering<'_> {
             UnaryOp::Neg => &rows::FSGNJN,
             UnaryOp::Abs => &rows::FSGNJX,
             UnaryOp::Sqrt => return Ok(self.float_row(&rows::FSQRT, &[Arg::Use(a)])),
-            _ => return self.unsupported(format_args!("{op:?} of binary32 on this CPU level")),
+            _ => return self.unsupported(Operation::Unary(op), Type::scalar(Lane::F32)),
         };
         Ok(self.float_row(row, &[Arg::Use(a), Arg::Use(a)]))
     }
@@ -138,7 +143,7 @@ impl Words for Lowering<'_> {
                 let bits = self.word_of_float(a);
                 self.call_support(Support::Convert(Format::Single, Format::Half), &[bits])[0]
             }
-            _ => return self.unsupported(format_args!("{op:?} of binary32 on this CPU level")),
+            _ => return self.unsupported(Operation::Convert(op), Type::scalar(Lane::F32)),
         })
     }
 

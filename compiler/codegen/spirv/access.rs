@@ -4,6 +4,7 @@ use super::assembler::{Extended, Register};
 use super::lower::{Held, Lowering};
 use super::place::{At, View, elements_of_word};
 use crate::codegen::CodegenError;
+use crate::codegen::unsupported::Lack;
 use crate::kernel::{Bounds, Buffer, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{Op, Word};
@@ -97,7 +98,7 @@ impl Lowering<'_> {
         }
         // Indices are clamped before the offset is added, since the sum may wrap.
         let ends = [0, last].map(|end| i32::try_from(end - offset));
-        let [Ok(low), Ok(high)] = ends else { return Err(self.unsupported(format_args!("an offset of {offset} to gathered indices"))) };
+        let [Ok(low), Ok(high)] = ends else { return Err(self.lack(Lack::GatherOffset(offset))) };
         let held = self.get(indices);
         let elements = self.lanes(&held, of_indices);
         let mut lanes = Vec::with_capacity(elements.len());

@@ -5,7 +5,7 @@
 
 use super::assembler::{Extended, Kind, Register};
 use super::lower::{Held, Lowering, Position};
-use crate::codegen::CodegenError;
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, CompareOp, Lane, Rounding, Type, UnaryOp, Value};
 use rspirv::spirv::{Decoration, Op, Word};
 
@@ -19,8 +19,7 @@ impl Lowering<'_> {
         let sound = Divisor { is_zero: self.may_be(b, 0), is_minus_one: self.may_be(b, -1) };
         Ok(match (ty.lane, op) {
             (Lane::Mask, _) => self.on_both(a, b, |l, a, b| l.of_masks(op, register, a, b)),
-            (Lane::F32, BinaryOp::FloatScale) => return Err(self.unsupported("a product with a power of two")),
-            (_, BinaryOp::ShiftNearest) => return Err(self.unsupported("a shift that rounds")),
+            (Lane::F32, BinaryOp::FloatScale) | (_, BinaryOp::ShiftNearest) => return Err(self.unsupported(Operation::Binary(op), ty)),
             (Lane::F32, _) => self.on_both(a, b, |l, a, b| l.of_floats(op, register, a, b)),
             (lane, BinaryOp::ShiftLeft | BinaryOp::ShiftRightSigned | BinaryOp::ShiftRightUnsigned) => {
                 self.on_both(a, b, |l, a, b| l.shift(op, lane, register, a, b))
@@ -275,7 +274,7 @@ impl Lowering<'_> {
     /// Computes a product and a sum with one rounding, if the device rounds once.
     pub fn fma(&mut self, register: Register, [a, b, c]: [Value; 3], rounding: Rounding) -> Result<Held, CodegenError> {
         if rounding == Rounding::TowardZero {
-            return Err(self.unsupported("a fused product that is rounded towards zero"));
+            return Err(self.unsupported(Operation::Fused(rounding), self.kernel.ty(a)));
         }
         let (a, b, c) = (self.get(a), self.get(b), self.get(c));
         Ok((0..a.len()).map(|i| self.out.extended(Extended::Fma, register, &[a[i], b[i], c[i]])).collect())

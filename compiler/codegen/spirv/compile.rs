@@ -2,6 +2,8 @@
 
 use super::lower::Lowering;
 use crate::codegen::CodegenError;
+use crate::codegen::bug::Mistake;
+use crate::codegen::unsupported::{Excess, Lack};
 use crate::kernel::passes::DEAD;
 use crate::kernel::verify::verify;
 use crate::machine::Gpu;
@@ -26,13 +28,13 @@ pub fn module(kernel: &DeviceKernel, gpu: &Gpu) -> Result<Vec<u32>, CodegenError
 pub fn lowered(DeviceKernel { kernel, bindings, shares }: &DeviceKernel, gpu: &Gpu) -> Result<dr::Module, CodegenError> {
     verify(kernel)?;
     let kernel = &DEAD.of(kernel);
-    let grid = kernel.grid.ok_or_else(|| CodegenError::Bug(format!("kernel {} without a grid on a GPU", kernel.name)))?;
+    let grid = kernel.grid.ok_or_else(|| CodegenError::lowering(kernel, Mistake::NoGrid))?;
     let mut lowering = Lowering::new(kernel, gpu);
     if grid.workgroup > gpu.invocations {
-        return Err(lowering.unsupported(format_args!("{} positions in a workgroup, of {}", grid.workgroup, gpu.invocations)));
+        return Err(lowering.excess(Excess::Workgroup { positions: grid.workgroup, most: gpu.invocations }));
     }
-    if kernel.body.params.iter().any(|&position| kernel.ty(position).lane.bytes() != 4) {
-        return Err(lowering.unsupported("a position of 64 bits"));
+    if let Some(wide) = kernel.body.params.iter().map(|&position| kernel.ty(position)).find(|ty| ty.lane.bytes() != 4) {
+        return Err(lowering.lack(Lack::Position(wide)));
     }
     lowering.out.capability(Capability::Shader);
     let inputs = lowering.begin(grid);
@@ -65,9 +67,9 @@ mod tests {
         assert_eq!(body(double, "%1: f64 = load x[%0] store y[%0], %1"), "kernel k on a GPU: numbers of type f64");
         let float = "y: output f32[64] align 4";
         let fused = "%1: f32 = load y[%0] %2: f32 = fma.toward_zero %1, %1, %1 store y[%0], %2";
-        assert_eq!(body(float, fused), "kernel k on a GPU: a fused product that is rounded towards zero");
+        assert_eq!(body(float, fused), "kernel k on a GPU: fma.toward_zero of f32");
         let scaled = "%1: f32 = load y[%0] %2: f32 = float_scale %1, %1 store y[%0], %2";
-        assert_eq!(body(float, scaled), "kernel k on a GPU: a product with a power of two");
+        assert_eq!(body(float, scaled), "kernel k on a GPU: float_scale of f32");
         let five: Vec<String> = (0..5).map(|i| format!("y{i}: output f32[64] align 4")).collect();
         assert_eq!(body(&five.join(", "), ""), "kernel k on a GPU: 5 ranges are bound, of which a device has 4");
         let large = "y: output f32[33554433] align 4";
@@ -146,11 +148,11 @@ mod tests {
     #[test]
     fn grids_fit_the_device() {
         let head = |head: &str| refused(&format!("kernel @k(y: output f32[64] align 4{head} {{ }}"));
-        assert_eq!(head(")"), "kernel k without a grid on a GPU");
+        assert_eq!(head(")"), "kernel k: no grid, which a GPU needs");
         assert_eq!(head(", %0: i32) grid 64 workgroup 0"), "kernel k: a grid of 64 positions in workgroups of 0");
         let long = head(", %0: i32) grid 256 workgroup 256");
         assert_eq!(long, "kernel k on a GPU: 256 positions in a workgroup, of 128");
-        assert_eq!(head(", %0: i64) grid 64 workgroup 64"), "kernel k on a GPU: a position of 64 bits");
+        assert_eq!(head(", %0: i64) grid 64 workgroup 64"), "kernel k on a GPU: a position of type i64");
         assert!(head(", %0: i32) grid 64 workgroup 64").ends_with(" words"));
     }
 }

@@ -5,6 +5,8 @@ use super::dispatch::groups;
 use super::lower::{Lowering, Position, Rounds};
 use super::place::View;
 use crate::codegen::CodegenError;
+use crate::codegen::bug::Mistake;
+use crate::codegen::unsupported::Lack;
 use crate::kernel::{Grid, Region, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{BuiltIn, Decoration, LoopControl, MemorySemantics, Op, Scope, SelectionControl, StorageClass, Word};
@@ -81,7 +83,7 @@ impl Lowering<'_> {
 
     /// Stores a status and ends the invocation if a mask holds.
     pub fn fail_if(&mut self, condition: Value, status: i32) -> Result<(), CodegenError> {
-        let word = self.kernel.status().ok_or_else(|| CodegenError::Bug(format!("kernel {} has no status", self.kernel.name)))?;
+        let word = self.kernel.status().ok_or_else(|| CodegenError::lowering(self.kernel, Mistake::NoStatus))?;
         let condition = self.one(condition);
         self.end_if(condition, |l| {
             let zero = l.out.int(Register::INT, 0);
@@ -143,7 +145,7 @@ impl Lowering<'_> {
         carried: &[Value],
         body: &Region,
     ) -> Result<(), CodegenError> {
-        let step = i32::try_from(step).map_err(|_| self.unsupported(format_args!("a loop in steps of {step}")))?;
+        let step = i32::try_from(step).map_err(|_| self.lack(Lack::Step(step)))?;
         let [head, inside, again, after] = [(); 4].map(|()| self.out.id());
         let before = self.out.label();
         self.jump(head);

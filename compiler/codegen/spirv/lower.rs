@@ -5,7 +5,9 @@
 
 use super::assembler::{Assembler, Kind, Register};
 use super::place::Place;
-use crate::codegen::CodegenError;
+use crate::codegen::bug::{Mistake, Route};
+use crate::codegen::unsupported::{Excess, GPU, Lack};
+use crate::codegen::{CodegenError, Operation, Unsupported};
 use crate::kernel::indices::Indices;
 use crate::kernel::{Buffer, DotOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
 use crate::machine::Gpu;
@@ -80,9 +82,19 @@ impl<'k> Lowering<'k> {
         }
     }
 
+    /// Makes an error of the user, who asked for an operation that GPUs lack.
+    pub fn unsupported(&self, operation: Operation, of: Type) -> CodegenError {
+        self.lack(Lack::Operation { operation, of })
+    }
+
     /// Makes an error of the user, who asked for a feature that GPUs lack.
-    pub fn unsupported(&self, what: impl std::fmt::Display) -> CodegenError {
-        CodegenError::Unsupported(format!("kernel {} on a GPU: {what}", self.kernel.name))
+    pub fn lack(&self, lack: Lack) -> CodegenError {
+        CodegenError::lack(self.kernel, GPU, lack)
+    }
+
+    /// Makes an error of a kernel beyond a limit of the device.
+    pub fn excess(&self, excess: Excess) -> CodegenError {
+        Unsupported::Excess { kernel: self.kernel.name.clone(), excess }.into()
     }
 
     /// Returns the registers of a value.
@@ -145,7 +157,7 @@ impl<'k> Lowering<'k> {
             Lane::Mask => Kind::Bool,
             Lane::I8 | Lane::I16 | Lane::I32 => Kind::Int,
             Lane::F32 => Kind::Float,
-            Lane::I64 | Lane::F64 => return Err(self.unsupported(format_args!("numbers of type {ty}"))),
+            Lane::I64 | Lane::F64 => return Err(self.lack(Lack::Numbers(ty))),
         };
         Ok(vec![Register { kind, lanes: ty.lanes.min(4) }; usize::from(ty.lanes.div_ceil(4))])
     }
@@ -186,7 +198,7 @@ impl<'k> Lowering<'k> {
                 self.barrier();
                 Ok(())
             }
-            Inst::Store { mask: Some(_), .. } => Err(self.unsupported("a masked store")),
+            Inst::Store { mask: Some(_), value, .. } => Err(self.unsupported(Operation::MaskedStore, self.kernel.ty(*value))),
             Inst::Store { buffer, index, offset, active, value, mask: None } => self.store(*buffer, (*index, *offset), *active, *value),
             inst => {
                 let result = results[0];
@@ -241,7 +253,8 @@ impl<'k> Lowering<'k> {
             Inst::RoundingDivideByPowerOfTwo { a, b } => self.on_both(*a, *b, |l, a, b| l.rounding_quotient(register, a, b)),
             Inst::Dot { op, accumulator, a, b } => self.dot(*op, *accumulator, *a, *b)?,
             Inst::Horizontal { op, a } => self.horizontal(*op, *a)?,
-            Inst::FirstLanes { .. } | Inst::Load { mask: Some(_), .. } => return Err(self.unsupported("a masked load")),
+            Inst::FirstLanes { .. } => return Err(self.unsupported(Operation::FirstLanes, ty)),
+            Inst::Load { mask: Some(_), .. } => return Err(self.unsupported(Operation::MaskedLoad, ty)),
             Inst::Load { buffer, index, offset, active, mask: None } => self.load(*buffer, (*index, *offset), *active, ty)?,
             Inst::LoadSplat { buffer, index, offset } => {
                 let element = self.load(*buffer, (*index, *offset), 1, Type::scalar(ty.lane))?;
@@ -268,7 +281,7 @@ impl<'k> Lowering<'k> {
             | Inst::If { .. }
             | Inst::FailIf { .. }
             | Inst::Barrier => {
-                return Err(CodegenError::Bug(format!("kernel {}: an instruction without one result", self.kernel.name)));
+                return Err(CodegenError::lowering(self.kernel, Mistake::Route(Route::Value)));
             }
         })
     }

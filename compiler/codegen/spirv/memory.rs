@@ -4,6 +4,8 @@ use super::assembler::{Kind, Register};
 use super::lower::Lowering;
 use super::place::{At, Place, View, elements_of_word};
 use crate::codegen::CodegenError;
+use crate::codegen::bug::Mistake;
+use crate::codegen::unsupported::Excess;
 use crate::kernel::indices::exponent;
 use crate::kernel::{Buffer, BufferData, BufferKind, Inst, Lane, Run};
 use crate::machine::Gpu;
@@ -42,24 +44,24 @@ impl Lowering<'_> {
                 BufferKind::Input | BufferKind::Output | BufferKind::Scratch => {
                     let bytes = data.elements.saturating_mul(data.lane.bytes().into());
                     if bytes > self.gpu.range_bytes {
-                        let most = self.gpu.range_bytes;
-                        return Err(self.unsupported(format_args!("{} of {bytes} bytes, of which {most} are seen", data.name)));
+                        let (buffer, most) = (data.name.clone(), self.gpu.range_bytes);
+                        return Err(self.excess(Excess::Range { buffer, bytes, most }));
                     }
                     let (&binding, &shares) =
-                        bound.next().ok_or_else(|| CodegenError::Bug(format!("{} of {} is not bound", data.name, kernel.name)))?;
+                        bound.next().ok_or_else(|| CodegenError::lowering(kernel, Mistake::NotBound(data.name.clone())))?;
                     self.bound(Buffer::new(i), binding as u32, shares)
                 }
             };
             self.places.push(place);
         }
-        for (what, bytes, most) in [("local", local_bytes, Gpu::LOCAL_BYTES), ("shared", shared_bytes, self.gpu.shared_bytes.into())] {
+        for (memory, bytes, most) in [("local", local_bytes, Gpu::LOCAL_BYTES), ("shared", shared_bytes, self.gpu.shared_bytes.into())] {
             if bytes > most {
-                return Err(self.unsupported(format_args!("{what} arrays of {bytes} bytes, of which there are {most}")));
+                return Err(self.excess(Excess::Arrays { memory, bytes, most }));
             }
         }
         let ranges = bindings.iter().map(|binding| binding + 1).max().unwrap_or(0);
         if ranges > self.gpu.bindings as usize {
-            return Err(self.unsupported(format_args!("{ranges} ranges are bound, of which a device has {}", self.gpu.bindings)));
+            return Err(self.excess(Excess::Bindings { ranges, most: self.gpu.bindings }));
         }
         self.find_factors();
         Ok(())

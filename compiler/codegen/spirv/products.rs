@@ -2,7 +2,7 @@
 
 use super::assembler::Register;
 use super::lower::{Held, Lowering};
-use crate::codegen::CodegenError;
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{DotOp, HorizontalOp, Lane, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op, PackedVectorFormat, Word};
@@ -59,7 +59,7 @@ impl Lowering<'_> {
     /// Adds the sums of groups of products to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         if op.is_of_few_machines() {
-            return Err(CodegenError::Unsupported("products in squares or sixteens on a GPU".into()));
+            return Err(self.unsupported(Operation::Dot(op), self.kernel.ty(accumulator)));
         }
         if self.gpu.byte_dots && matches!(op, DotOp::Signed8 | DotOp::UnsignedSigned8) {
             return self.packed_dot(op, accumulator, a, b);

@@ -8,7 +8,8 @@ use super::rows::{self, Row};
 use super::vectors::{Part, Vector};
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
-use crate::codegen::own::words::{ByteOp, Element, LaneOp, LaneShift, LaneTest, Ops, VectorOps};
+use crate::codegen::own::words::{ByteOp, Element, LaneOp, LaneShift, LaneTest, Ops, VectorOps, WithWord};
+use crate::codegen::unsupported::Lack;
 use crate::kernel::Value;
 use regalloc2::VReg;
 
@@ -41,6 +42,10 @@ impl Lowering<'_> {
 }
 
 impl VectorOps for Lowering<'_> {
+    fn lacks(&self, lack: Lack) -> CodegenError {
+        self.lack(lack)
+    }
+
     fn holds_bytes(&self, value: Value) -> bool {
         self.set.vectors.contains(value)
     }
@@ -100,11 +105,10 @@ impl VectorOps for Lowering<'_> {
         Ok(self.vector_row(row_of(op), &[Arg::Use(a), Arg::Use(b)]))
     }
 
-    fn lanes_with_word(&mut self, op: LaneOp, a: VReg, word: VReg) -> Result<VReg, CodegenError> {
+    fn lanes_with_word(&mut self, op: WithWord, a: VReg, word: VReg) -> Result<VReg, CodegenError> {
         let row = match op {
-            LaneOp::Add => &rows::VADD_WORD,
-            LaneOp::Mul => &rows::VMUL_WORD,
-            _ => return self.unsupported(format_args!("{op:?} of lanes and a word on this CPU level")),
+            WithWord::Add => &rows::VADD_WORD,
+            WithWord::Mul => &rows::VMUL_WORD,
         };
         Ok(self.vector_row(row, &[Arg::Use(a), Arg::Use(word)]))
     }

@@ -15,6 +15,8 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Thumb>;
 
 /// What is known beside what every lowering knows.
 pub(super) struct Thumb {
+    /// Name of the CPU level.
+    pub cpu: &'static str,
     /// Formats of floats that have registers.
     pub formats: &'static [Lane],
     /// `true` if loads and stores must be at multiples of their bytes.
@@ -48,6 +50,7 @@ impl Thumb {
         let formats = formats(machine, !in_vectors.is_empty());
         let InVectors { bytes, lanes } = in_vectors;
         Self {
+            cpu: machine.level,
             formats,
             only_aligned: machine.only_aligned,
             has_halves: machine.has(Extension::Dsp),

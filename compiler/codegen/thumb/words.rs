@@ -6,12 +6,17 @@ use super::lowering::Lowering;
 use super::ops::{compares_with, flags};
 use super::registers::SINGLE;
 use super::rows::{self, Row};
-use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
 use crate::codegen::own::words::{DOUBLES, Half, Operand, Ops, Test, WordOp, Words};
 use crate::codegen::support::Support;
-use crate::kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
+use crate::codegen::{CodegenError, Operation};
+use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, UnaryOp, Value};
 use regalloc2::VReg;
+
+/// Returns the type of the float in a register.
+fn format(register: VReg) -> Type {
+    Type::scalar(if register.class() == DOUBLES { Lane::F64 } else { Lane::F32 })
+}
 
 /// Picks the row of a register's format: binary32 or binary64.
 fn of_format(register: VReg, [single, double]: [&'static Row; 2]) -> &'static Row {
@@ -155,7 +160,7 @@ impl Words for Lowering<'_> {
             BinaryOp::Sub => [&rows::VSUB, &rows::VSUB_DOUBLE],
             BinaryOp::Mul => [&rows::VMUL, &rows::VMUL_DOUBLE],
             BinaryOp::FloatDiv => [&rows::VDIV, &rows::VDIV_DOUBLE],
-            _ => return self.unsupported(format_args!("{op:?} of floats on this CPU level")),
+            _ => return self.unsupported(Operation::Binary(op), format(a)),
         };
         Ok(self.defined_in(a.class(), Op::Row(of_format(a, rows)), &[Arg::Use(a), Arg::Use(b)]))
     }
@@ -169,7 +174,7 @@ impl Words for Lowering<'_> {
             UnaryOp::Floor if a.class() == DOUBLES => &rows::VRINTM_DOUBLE,
             UnaryOp::Ceil if a.class() == DOUBLES => &rows::VRINTP_DOUBLE,
             UnaryOp::Nearest if a.class() == DOUBLES => &rows::VRINTN_DOUBLE,
-            _ => return self.unsupported(format_args!("{op:?} of floats on this CPU level")),
+            _ => return self.unsupported(Operation::Unary(op), format(a)),
         };
         Ok(self.defined_in(a.class(), Op::Row(row), &[Arg::Use(a)]))
     }
@@ -196,7 +201,7 @@ impl Words for Lowering<'_> {
                     (ConvertOp::SignedToFloat, _) => (SINGLE, &rows::VCVT_FROM_SIGNED),
                     (ConvertOp::UnsignedToFloat, _) => (SINGLE, &rows::VCVT_FROM_UNSIGNED),
                     (ConvertOp::HalfToFloat, _) => (SINGLE, &rows::VCVT_FROM_HALF),
-                    _ => return self.unsupported(format_args!("{op:?} of floats on this CPU level")),
+                    _ => return self.unsupported(Operation::Convert(op), Type::scalar(to)),
                 };
                 let bits = self.float_of_word(a);
                 return Ok(self.defined_in(class, Op::Row(row), &[Arg::Use(bits)]));

@@ -9,7 +9,7 @@ use crate::program::{Bound, Crossing, Device, DeviceMemory, Dispatch, Residents,
 const MAGIC: u32 = 0x0723_0203;
 
 /// A mistake in a device.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DeviceFault {
     /// Kernels and modules of different numbers.
     #[error("there are {kernels} kernels and {modules} modules")]
@@ -101,6 +101,22 @@ pub enum DeviceFault {
         /// The place in the area.
         place: u64,
     },
+    /// A constant beyond the weights.
+    #[error("constant {0} is nowhere")]
+    NoConstant(usize),
+    /// A constant that does not end in the constants of the device.
+    #[error("constant {index} ends at {end}, beyond the {room} bytes of the device's constants")]
+    Constant {
+        /// Its index.
+        index: usize,
+        /// Its end.
+        end: u64,
+        /// Bytes of the device's constants.
+        room: u64,
+    },
+    /// Variables on a device that may be absent when the program runs.
+    #[error("variables live on a device that need not be there")]
+    OptionalDevice,
 }
 
 /// Checks a device and the modules of its kernels.

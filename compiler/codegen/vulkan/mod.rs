@@ -27,6 +27,7 @@ pub mod tables;
 mod tests;
 mod write;
 
+pub use check::DeviceFault;
 pub use modules::Modules;
 pub use open::clear;
 pub use options::{GpuOptions, LoaderChoice, RuntimePlace};

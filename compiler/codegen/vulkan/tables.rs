@@ -2,10 +2,10 @@
 //!
 //! Vulkan structures without handles are in the table as they are, so that the runtime passes their addresses.
 
-use super::check::check;
+use super::check::{DeviceFault, check};
 use super::flags::{access, stage};
 use super::modules::Modules;
-use crate::codegen::CodegenError;
+use crate::codegen::{Bug, CodegenError};
 use crate::interface::device::{self as part, Arrays, binding_counts, timestamp_places, timestamps};
 use crate::machine::Gpu;
 use crate::program::{Bound, Crossing, Device, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
@@ -217,7 +217,7 @@ pub fn tables(
     wishes: Wishes,
 ) -> Result<Tables, CodegenError> {
     let gpu = &device.machine.limits;
-    check(device, gpu, modules).map_err(|fault| CodegenError::Bug(fault.to_string()))?;
+    check(device, gpu, modules).map_err(Bug::Device)?;
     let layouts = binding_counts(device);
     let arrays = Arrays::new(device);
     let mut table = Table { device, layouts: &layouts, bytes: vec![0; 8 * Head::End as usize] };
@@ -225,10 +225,11 @@ pub fn tables(
     table.rows(Head::Layouts, layouts.iter().map(|&bindings| vec![bindings as u64]));
     table.kernels(modules);
     let placed = device.constants.iter().map(|constant| {
-        let (from, bytes) = constants(constant.constant).ok_or_else(|| CodegenError::Bug("a constant is nowhere".into()))?;
-        let end = constant.offset + bytes;
-        if end > device.constant_bytes {
-            return Err(CodegenError::Bug("a constant is longer than its room on the device".into()));
+        let index = constant.constant;
+        let (from, bytes) = constants(index).ok_or(Bug::Device(DeviceFault::NoConstant(index)))?;
+        let (end, room) = (constant.offset + bytes, device.constant_bytes);
+        if end > room {
+            return Err(Bug::Device(DeviceFault::Constant { index, end, room }).into());
         }
         Ok(vec![constant.offset, end, from])
     });

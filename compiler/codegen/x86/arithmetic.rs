@@ -7,8 +7,9 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::registers::GENERAL;
 use super::rows::{self, Row};
-use crate::codegen::CodegenError;
-use crate::kernel::{BinaryOp, Lane, UnaryOp, Value};
+use crate::codegen::bug::Mistake;
+use crate::codegen::{CodegenError, Operation};
+use crate::kernel::{BinaryOp, Lane, Type, UnaryOp, Value};
 use regalloc2::{PReg, VReg};
 
 /// Returns the instruction of an operation for a lane, if AVX2 and related extensions have one.
@@ -148,10 +149,9 @@ impl Lowering<'_> {
                 let lanes: Vec<VReg> = x.into_iter().zip(y).map(|(x, y)| self.divide(op, x, y)).collect();
                 self.implode(&lanes, a.bytes)
             }
-            BinaryOp::FloatScale => return self.unsupported("a product with a power of two"),
-            BinaryOp::ShiftNearest => return self.unsupported("a shift that rounds"),
+            BinaryOp::FloatScale | BinaryOp::ShiftNearest => return self.unsupported(Operation::Binary(op), Type::vector(lane, a.lanes)),
             _ if lane.is_float() => self.float_extreme(op, lane, a, b),
-            _ => return self.bug(format_args!("{op:?} of {lane:?}")),
+            _ => return self.bug(Mistake::Operation { operation: Operation::Binary(op), of: Type::vector(lane, a.lanes) }),
         })
     }
 

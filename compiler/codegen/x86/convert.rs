@@ -7,8 +7,9 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::pack::packs;
 use super::rows::{self, Row};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::Mistake;
 use crate::codegen::fold::Narrowed;
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
 use regalloc2::VReg;
 
@@ -99,7 +100,9 @@ impl Lowering<'_> {
             ConvertOp::HalfToFloat => self.widen_parts(a, 4, &rows::VCVTPH2PS),
             ConvertOp::FloatToHalf => self.floats_to_halves(a),
             ConvertOp::Bitcast => a.clone(),
-            ConvertOp::MaskToInteger => return self.bug("a mask in vector registers"),
+            ConvertOp::MaskToInteger => {
+                return self.bug(Mistake::Operation { operation: Operation::Convert(op), of: Type::vector(to, a.lanes) });
+            }
         })
     }
 

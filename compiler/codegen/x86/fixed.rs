@@ -6,7 +6,7 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::registers::MASK;
 use super::rows::{self, Row};
-use crate::codegen::CodegenError;
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, DotOp, Value};
 use regalloc2::VReg;
 
@@ -146,7 +146,7 @@ impl Lowering<'_> {
     /// Computes dot products, added to an accumulator.
     pub fn dot(&mut self, op: DotOp, accumulator: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         if op.is_of_few_machines() {
-            return self.unsupported("products in squares or sixteens on this CPU level");
+            return self.unsupported(Operation::Dot(op), self.ty(accumulator));
         }
         let (sums, a, b) = (self.vector(accumulator)?, self.vector(a)?, self.vector(b)?);
         let length = sums.length();

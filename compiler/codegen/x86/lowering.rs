@@ -6,6 +6,7 @@ use super::length::Length;
 use super::registers::{GENERAL, MASK, PARAMETERS, VECTOR};
 use super::rows::{self, Row};
 use crate::codegen::CodegenError;
+use crate::codegen::bug::{Form, Mistake};
 use crate::codegen::fold::{Narrowed, narrowed_sums, subtracted_masks, widened_loads};
 use crate::codegen::own::{self, Address, Base};
 use crate::kernel::{BufferKind, Inst as KernelInst, Kernel, Lane, Type, Value};
@@ -18,6 +19,8 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Vectors>;
 
 /// State of this instruction set, in addition to the common state.
 pub(super) struct Vectors {
+    /// Name of the CPU level.
+    pub level: &'static str,
     /// Bytes of a vector register.
     pub width: u32,
     /// `true` if the machine has AVX-512, with mask registers.
@@ -38,6 +41,7 @@ impl Vectors {
     /// Analyzes a kernel for a machine.
     pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
         Self {
+            level: machine.level,
             width: machine.vector_bytes().into(),
             avx512: machine.vector_bytes() == 64,
             widened_loads: widened_loads(kernel),
@@ -68,13 +72,13 @@ impl Lowering<'_> {
                 self.bases.push((Base::Locals, local_bytes as i32));
                 local_bytes = (local_bytes + buffer.bytes()).next_multiple_of(64);
                 if local_bytes > 1 << 20 {
-                    return self.bug("stack arrays of more than 1 MiB");
+                    return self.bug(Mistake::StackArrays(local_bytes));
                 }
                 continue;
             }
             match registers.next() {
                 Some(register) => self.bases.push((Base::Register(register), 0)),
-                None => return self.bug("a pointer without a parameter"),
+                None => return self.bug(Mistake::NoParameter(buffer.name.clone())),
             }
         }
         self.function.local_bytes = local_bytes as u32;
@@ -177,7 +181,7 @@ impl Lowering<'_> {
         match self.get(value)? {
             Held::Vector(vector) => Ok(vector),
             Held::General(register) if self.ty(value).lane == Lane::I64 => Ok(self.vector_of_general(register)),
-            _ => self.bug(format_args!("{value} is no vector")),
+            _ => self.is_not(value, Form::Vector),
         }
     }
 

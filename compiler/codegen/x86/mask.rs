@@ -8,7 +8,8 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::registers::{GENERAL, MASK};
 use super::rows::{self, Row};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::{MaskUse, Mistake};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, CompareOp, Lane, Type, Value};
 use regalloc2::VReg;
 
@@ -160,7 +161,7 @@ impl Lowering<'_> {
     /// Makes a mask whose first `count` lanes are true; AVX-512.
     pub fn first_lanes(&mut self, count: Value, ty: Type) -> Result<Held, CodegenError> {
         if !self.set.avx512 || !(2..=64).contains(&ty.lanes) {
-            return self.unsupported("a number of lanes that is known when the kernel runs on this CPU level");
+            return self.unsupported(Operation::FirstLanes, ty);
         }
         let count = self.general(count)?;
         let all = self.general_number((u64::MAX >> (64 - ty.lanes)) as i64);
@@ -225,7 +226,7 @@ impl Lowering<'_> {
                 let b = self.mask_at(&b, a.bytes);
                 self.binary_vectors(op, integer(a.bytes), &a, &b).map(Held::Vector)
             }
-            _ => self.bug("masks of different kinds"),
+            _ => self.bug(Mistake::Mask(MaskUse::Binary)),
         }
     }
 
@@ -278,7 +279,7 @@ impl Lowering<'_> {
                 let mask = self.mask_at(mask, bytes);
                 (0..yes.parts.len()).map(|i| self.blend(bytes, length, mask.parts[i], yes.parts[i], no.parts[i])).collect()
             }
-            Held::General(_) => return self.bug("a scalar mask of a vector"),
+            Held::General(_) => return self.bug(Mistake::Mask(MaskUse::Select)),
         };
         Ok(yes.with(parts))
     }
@@ -300,7 +301,7 @@ impl Lowering<'_> {
                 }
                 Ok(Held::Bits(Bits { parts, ..yes }))
             }
-            _ => self.bug("a choice among masks of different kinds"),
+            _ => self.bug(Mistake::Mask(MaskUse::SelectMasks)),
         }
     }
 
@@ -375,7 +376,7 @@ impl Lowering<'_> {
                 let mask = self.mask_at(&mask, 4);
                 a.parts.iter().zip(&mask.parts).map(|(&x, &ones)| self.two(&rows::VPADDD, length, x, ones)).collect()
             }
-            Held::General(_) => return self.bug("a scalar mask subtracted from a vector"),
+            Held::General(_) => return self.bug(Mistake::Mask(MaskUse::Subtract)),
         };
         Ok(Held::Vector(a.with(parts)))
     }

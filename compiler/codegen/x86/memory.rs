@@ -10,8 +10,9 @@ use super::lowering::Lowering;
 use super::permute::broadcast;
 use super::registers::{MASK, VECTOR};
 use super::rows::{self, Row};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::{MaskUse, Mistake, Route};
 use crate::codegen::own::{Access, Address};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{Bounds, Buffer, BufferKind, Inst, Lane, Type, Value};
 use regalloc2::VReg;
 
@@ -112,7 +113,7 @@ impl Lowering<'_> {
     /// Loads the lanes where a mask is true; the others are zero. AVX-512.
     pub fn load_where(&mut self, buffer: Buffer, at: At, mask: Value, ty: Type) -> Result<Held, CodegenError> {
         let bytes = ty.lane.bytes();
-        let (masks, part) = self.masks_of(mask, ty)?;
+        let (masks, part) = self.masks_of(Operation::MaskedLoad, mask, ty)?;
         let address = self.address(buffer, at, access(ty))?;
         let places = (0..).step_by(part as usize).map(|at| address.plus(at));
         let row = masked_rows(bytes).0;
@@ -122,7 +123,7 @@ impl Lowering<'_> {
 
     /// Stores the lanes where a mask is true; AVX-512.
     pub fn store_where(&mut self, buffer: Buffer, at: At, mask: Value, value: Value) -> Result<(), CodegenError> {
-        let (masks, part) = self.masks_of(mask, self.ty(value))?;
+        let (masks, part) = self.masks_of(Operation::MaskedStore, mask, self.ty(value))?;
         let address = self.address(buffer, at, access(self.ty(value)))?;
         let vector = self.vector(value)?;
         let row = masked_rows(vector.bytes).1;
@@ -133,9 +134,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Returns a mask for each register of a vector, and the bytes of a register.
-    fn masks_of(&mut self, mask: Value, ty: Type) -> Result<(Vec<VReg>, u32), CodegenError> {
-        let Held::Bits(bits) = self.get(mask)? else { return self.unsupported("a masked access on this CPU level") };
+    /// Returns a mask for each register of a vector, and the bytes of a register. `access` names the access in an error.
+    fn masks_of(&mut self, access: Operation, mask: Value, ty: Type) -> Result<(Vec<VReg>, u32), CodegenError> {
+        let Held::Bits(bits) = self.get(mask)? else { return self.unsupported(access, ty) };
         let part = (u32::from(ty.lanes) * ty.lane.bytes()).min(self.set.width);
         let mut bits = self.bits_at(&bits, (part / ty.lane.bytes()) as u16);
         if part < 16 {
@@ -185,7 +186,7 @@ impl Lowering<'_> {
 
     /// Loads integers with a widening instruction.
     pub fn load_widened(&mut self, load: &Inst, signed: bool, ty: Type) -> Result<Held, CodegenError> {
-        let Inst::Load { buffer, index, offset, .. } = *load else { return self.bug("a widened load that is none") };
+        let Inst::Load { buffer, index, offset, .. } = *load else { return self.bug(Mistake::Route(Route::WidenedLoad)) };
         let address = self.address(buffer, (index, offset), access(ty))?;
         let (from, to) = (self.kernel.buffer(buffer).lane.bytes(), ty.lane.bytes());
         let total = u32::from(ty.lanes) * to;
@@ -302,7 +303,7 @@ impl Lowering<'_> {
                 let parts = vec![part; total.div_ceil(self.set.width) as usize];
                 return Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts }));
             }
-            _ => return self.bug(format_args!("a group of {group} elements splat over {ty}")),
+            _ => return self.bug(Mistake::Splat { group, over: ty }),
         };
         let part = self.row(row, length, &[Arg::Memory(place)]);
         Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] }))
@@ -327,7 +328,7 @@ impl Lowering<'_> {
         let places = match self.get(indices)? {
             Held::General(register) => vec![register],
             Held::Vector(vector) => self.explode(&vector, true),
-            Held::Bits(_) => return self.bug("a mask as indices"),
+            Held::Bits(_) => return self.bug(Mistake::Mask(MaskUse::Gather)),
         };
         let mut chunks = vec![];
         for some in places.chunks((16 / bytes) as usize) {

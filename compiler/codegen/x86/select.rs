@@ -6,6 +6,7 @@ use super::inst::{Arg, Arithmetic, Inst as MachineInst, Op, Shift};
 use super::lowering::{Lowering, Vectors};
 use super::registers::{GENERAL, MASK, VECTOR};
 use crate::codegen::CodegenError;
+use crate::codegen::bug::{Mistake, Route};
 use crate::codegen::own::{Access, Address, Bound, Select};
 use crate::kernel::{Inst, Lane, Type, Value};
 use regalloc2::{RegClass, VReg};
@@ -20,6 +21,10 @@ impl Select for Vectors {
 
     const SCALARS: RegClass = GENERAL;
     const INDEX: Type = Type::INDEX;
+
+    fn level(&self) -> &'static str {
+        self.level
+    }
 
     fn number(to: VReg, number: i64) -> MachineInst {
         inst(Op::Constant(number), &[Arg::Def(to)])
@@ -153,7 +158,7 @@ impl Select for Vectors {
             Inst::Store { buffer, index, offset, value, mask: Some(mask), .. } => {
                 lowering.store_where(*buffer, (*index, *offset), *mask, *value)
             }
-            _ => lowering.bug("a store that is none"),
+            _ => lowering.bug(Mistake::Route(Route::Store)),
         }
     }
 
@@ -183,7 +188,7 @@ impl Select for Vectors {
             Inst::LoadSplat { buffer, index, offset } => lowering.load_splat(*buffer, (*index, *offset), 1, ty),
             Inst::LoadSplatGroup { buffer, index, offset, group } => lowering.load_splat(*buffer, (*index, *offset), *group, ty),
             Inst::Gather { buffer, indices, offset, bounds } => lowering.gather(*buffer, (*indices, *offset), *bounds, ty),
-            _ => lowering.bug("an instruction without one result"),
+            _ => lowering.bug(Mistake::Route(Route::Value)),
         }
     }
 }

@@ -46,5 +46,6 @@ mod tests;
 
 pub use canonical::canonical;
 pub use modelc_cursor::ParseError;
+pub use names::name;
 pub use parse::{parse_kernel, parse_kernels};
 pub(super) use print::statement_line;

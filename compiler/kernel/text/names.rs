@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt::Debug;
 
 /// Returns the word of a variant.
-pub(super) fn name(variant: &impl Debug) -> String {
+pub fn name(variant: &impl Debug) -> String {
     let mut name = String::new();
     for letter in format!("{variant:?}").chars() {
         if letter.is_ascii_uppercase() && !name.is_empty() {

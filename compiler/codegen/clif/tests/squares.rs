@@ -2,8 +2,9 @@
 
 use super::engines::check;
 use super::{Case, Random, bytes};
-use crate::codegen::{CodegenError, a64, x86};
-use crate::kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane};
+use crate::codegen::unsupported::Lack;
+use crate::codegen::{CodegenError, Operation, a64, x86};
+use crate::kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type};
 use crate::machine::machine;
 
 /// Numbers of sums in a vector.
@@ -53,5 +54,7 @@ fn other_levels_refuse_squares() {
     let kernel = kernel(DotOp::SignedSquares);
     let level = |name: &str| machine(name).unwrap();
     let errors = [a64::compile_kernel(&kernel, level("aarch64+dotprod")).err(), x86::compile_kernel(&kernel, level("x86-64-v4")).err()];
-    assert!(errors.iter().all(|error| matches!(error, Some(CodegenError::Unsupported(what)) if what.contains("squares"))), "{errors:?}");
+    let lack = Lack::Operation { operation: Operation::Dot(DotOp::SignedSquares), of: Type::vector(Lane::I32, LANES[0]) };
+    let wanted = ["aarch64+dotprod", "x86-64-v4"].map(|machine| Some(CodegenError::lack(&kernel, machine, lack)));
+    assert_eq!(errors, wanted);
 }

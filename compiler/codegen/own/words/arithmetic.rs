@@ -4,8 +4,9 @@ use super::held::{Held, Shape, Upper};
 use super::ops::{Operand, Ops, Test, WordOp, Words};
 use super::software::long_division;
 use super::{fixed, long};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::Mistake;
 use crate::codegen::own::{Lowering, Select};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, CompareOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
@@ -64,7 +65,7 @@ where
         let pairs: Option<Vec<_>> = x.into_iter().zip(y).map(|(x, y)| long::binary(self, op, x, y)).collect();
         match pairs {
             Some(pairs) => Ok(Held::Pairs(pairs)),
-            None => self.unsupported(format_args!("{op:?} of 64 bits on this CPU level")),
+            None => self.unsupported(Operation::Binary(op), self.ty(a)),
         }
     }
 
@@ -81,7 +82,7 @@ where
         let words: Option<Vec<VReg>> = x.into_iter().zip(y).map(|(x, y)| self.word_result(op, lane, x, y)).collect();
         match words {
             Some(words) => Ok(Held::Words(upper(op, lane), words)),
-            None => self.unsupported(format_args!("{op:?} on this CPU level")),
+            None => self.unsupported(Operation::Binary(op), self.ty(a)),
         }
     }
 
@@ -165,7 +166,7 @@ where
             Shape::Floats | Shape::Doubles => self.float_unary(op, a),
             Shape::Pairs => {
                 let pairs: Option<Vec<_>> = self.pairs(a)?.into_iter().map(|pair| long::unary(self, op, pair)).collect();
-                pairs.map(Held::Pairs).map_or_else(|| self.bug("a unary operation of integers"), Ok)
+                pairs.map(Held::Pairs).map_or_else(|| self.bug(Mistake::Operation { operation: Operation::Unary(op), of: ty }), Ok)
             }
             Shape::Words => self.unary_words(op, ty.lane, a),
         }
@@ -213,7 +214,7 @@ where
                     }),
                 )
             }
-            _ => return self.bug(format_args!("{op:?} of integers")),
+            _ => return self.bug(Mistake::Operation { operation: Operation::Unary(op), of: self.ty(a) }),
         })
     }
 
@@ -225,7 +226,9 @@ where
             return Ok(Held::Pairs(self.each(&pairs, |s, pair| long::shift(s, op, pair, count))));
         }
         let words = self.operands_of(op, a)?;
-        let Some(word_op) = word_op(op).filter(|_| is_shift(op)) else { return self.bug("a shift that is none") };
+        let Some(word_op) = word_op(op).filter(|_| is_shift(op)) else {
+            return self.bug(Mistake::Operation { operation: Operation::Binary(op), of: self.ty(a) });
+        };
         let held = self.each(&words, |s, word| s.shift(word_op, word, count));
         Ok(Held::Words(upper(op, lane), held))
     }

@@ -4,7 +4,7 @@ use super::compile::LAYOUT;
 use crate::codegen::back_end::{BackEnd, Listing};
 use crate::codegen::driver::language::{Function, KernelConvention};
 use crate::codegen::support::Support;
-use crate::codegen::{Code, CodegenError, RelocationKind};
+use crate::codegen::{Code, CodegenError, RelocationKind, Unsupported};
 use crate::interface::Layout;
 use crate::kernel::Kernel;
 use crate::machine::CpuMachine;
@@ -63,7 +63,7 @@ impl BackEnd for WordBackEnd<'_> {
 
     fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {
         match what {
-            Listing::Cranelift => Err(CodegenError::Unsupported(format!("kernels for {} do not go through Cranelift", self.machine.level))),
+            Listing::Cranelift => Err(Unsupported::NotCranelift(self.machine.level).into()),
             Listing::Machine => (self.compilers.listing)(kernel, self.machine),
         }
     }

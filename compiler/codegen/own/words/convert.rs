@@ -4,6 +4,7 @@ use super::held::{Held, Shape, Upper};
 use super::long;
 use super::ops::{Half, Ops, WordOp, Words};
 use crate::codegen::CodegenError;
+use crate::codegen::bug::Form;
 use crate::codegen::own::{Lowering, Select};
 use crate::kernel::{ConvertOp, Lane, Type, Value};
 use regalloc2::VReg;
@@ -41,7 +42,7 @@ where
 
     /// Widens packed bytes to packed halfwords.
     fn widen_bytes(&mut self, a: Value) -> Result<Held, CodegenError> {
-        let Held::Bytes(words) = self.get(a)? else { return self.bug(format_args!("{a} has no bytes")) };
+        let Held::Bytes(words) = self.get(a)? else { return self.is_not(a, Form::Bytes) };
         let halves = words.into_iter().flat_map(|word| {
             let [even, odd] = self.widened_bytes(word);
             [(even, false), (odd, false), (even, true), (odd, true)].map(|(word, upper)| Half { word, upper })

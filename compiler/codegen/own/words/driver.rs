@@ -8,7 +8,7 @@ use super::inst::{Inst as MachineInst, Op, Operations};
 use super::ops::{Operand as WordOperand, Ops, Test, WordOp, Words};
 use super::set::{Called, WordSet, call, leave_with};
 use crate::codegen::driver::language::{
-    self as driver, BinaryOp, Callee, CompareOp, End, Inst, Operand, Region, Signature, Statement, Value, Width,
+    self as driver, BinaryOp, Callee, CompareOp, End, Inst, Operand, Region, Rule, Signature, Statement, Value, Width,
 };
 use crate::codegen::own::{Access, Address, Base, Block, Edge, Function, Lowering, Select};
 use crate::codegen::{CodegenError, RelocationTarget};
@@ -57,15 +57,8 @@ impl<'a, S: WordSet + Select<Inst = MachineInst<<S as WordSet>::Own>, Held = Hel
 where
     Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
-    fn bug<T>(&self, what: impl std::fmt::Display) -> Result<T, CodegenError> {
-        Err(CodegenError::Bug(format!("a function of the driver: {what}")))
-    }
-
     fn value(&self, value: Value) -> Result<VReg, CodegenError> {
-        match self.values[value] {
-            Some(register) => Ok(register),
-            None => self.bug(format_args!("{value} is used before it is defined")),
-        }
+        self.values[value].ok_or(CodegenError::Driver(Rule::NotDefined(value)))
     }
 
     fn number(&self, number: u64, width: Width) -> i32 {
@@ -130,7 +123,7 @@ where
                 let arguments = self.arguments(yields, results)?;
                 self.jump(after, arguments);
             }
-            (End::Yield(_), None) => return self.bug("it does not leave"),
+            (End::Yield(_), None) => return Err(CodegenError::Driver(Rule::NoLeave)),
             (End::Leave(status), _) => {
                 let status = status.map(|status| self.register(status, Width::Single)).transpose()?;
                 self.leave(status);
@@ -163,7 +156,7 @@ where
                 Ok(())
             }
             inst => {
-                let register = self.compute(inst)?;
+                let register = self.compute(inst, results)?;
                 results.iter().for_each(|&value| self.values[value] = Some(register));
                 Ok(())
             }
@@ -190,8 +183,8 @@ where
         self.jump(start, initial);
         self.words.start(start);
         head.statements.iter().try_for_each(|statement| self.statement(statement))?;
-        let End::Yield(truth) = &head.end else { return self.bug("the head of a loop leaves") };
-        let Some(&truth) = truth.first() else { return self.bug("the head of a loop yields nothing") };
+        let End::Yield(truth) = &head.end else { return Err(CodegenError::Driver(Rule::HeadLeaves)) };
+        let Some(&truth) = truth.first() else { return Err(CodegenError::Driver(Rule::HeadYields)) };
         let truth = self.register(truth, Width::Byte)?;
         self.branch(truth, [inside, after]);
         self.words.start(inside);
@@ -240,7 +233,7 @@ where
     }
 
     /// Lowers an instruction with one value and no other effect.
-    fn compute(&mut self, inst: &Inst) -> Result<VReg, CodegenError> {
+    fn compute(&mut self, inst: &Inst, results: &[Value]) -> Result<VReg, CodegenError> {
         Ok(match inst {
             Inst::Data { data, offset } => self.refer(RelocationTarget::Data(*data), *offset),
             Inst::Function(number) => self.refer(RelocationTarget::Function(*number), 0),
@@ -278,7 +271,7 @@ where
                 let any = self.words.two(WordOp::Or, low, WordOperand::Word(high));
                 self.words.truth(Test::not_zero(any))
             }
-            other => return self.bug(format_args!("{other:?} has more than a value")),
+            _ => return Err(CodegenError::Driver(Rule::Results(results.to_vec()))),
         })
     }
 

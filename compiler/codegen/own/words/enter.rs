@@ -5,6 +5,7 @@ use super::inst::{Inst, Operations};
 use super::ops::{Ops, WordOp, Words};
 use super::set::WordSet;
 use crate::codegen::CodegenError;
+use crate::codegen::bug::Mistake;
 use crate::codegen::own::{Base, Lowering, Select};
 use crate::kernel::{BufferKind, Lane};
 use regalloc2::VReg;
@@ -26,7 +27,7 @@ where
                 let base = (Base::Locals, local_bytes as i32);
                 local_bytes = (local_bytes + buffer.bytes()).next_multiple_of(4);
                 if local_bytes > 1 << 20 {
-                    return self.bug("stack arrays of more than 1 MiB");
+                    return self.bug(Mistake::StackArrays(local_bytes));
                 }
                 Some(base)
             } else {
@@ -34,7 +35,7 @@ where
             };
             match base {
                 Some(base) => self.bases.push(base),
-                None => return self.bug("a pointer without a parameter"),
+                None => return self.bug(Mistake::NoParameter(buffer.name.clone())),
             }
         }
         self.function.local_bytes = local_bytes as u32;

@@ -3,8 +3,8 @@
 
 use super::held::{DOUBLES, Held, Upper};
 use super::ops::{Operand, Ops, Test, WordOp, Words};
-use crate::codegen::CodegenError;
 use crate::codegen::own::{Lowering, Select};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, Rounding, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
@@ -118,7 +118,7 @@ where
     /// Computes a × b + c, rounded once.
     pub(super) fn fused(&mut self, [a, b, c]: [Value; 3], rounding: Rounding) -> Result<Held, CodegenError> {
         if rounding == Rounding::TowardZero || !self.has_format(self.ty(a).lane) {
-            return self.unsupported("such a fused product on this CPU level");
+            return self.unsupported(Operation::Fused(rounding), self.ty(a));
         }
         let (a, b, c) = (self.floats(a)?, self.floats(b)?, self.floats(c)?);
         let floats: Result<Vec<VReg>, CodegenError> = (0..a.len()).map(|i| self.float_fused(c[i], a[i], b[i])).collect();

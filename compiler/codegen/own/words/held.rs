@@ -3,6 +3,7 @@
 use super::ops::{Half, Ops, Test, WordOp, Words};
 use super::vector_ops::LaneTest;
 use crate::codegen::CodegenError;
+use crate::codegen::bug::Form;
 use crate::codegen::own::{Lowering, Select};
 use crate::kernel::{Lane, Type, Value};
 use regalloc2::{RegClass, VReg};
@@ -225,7 +226,7 @@ where
     pub(super) fn pairs(&mut self, value: Value) -> Result<Vec<[VReg; 2]>, CodegenError> {
         match self.get(value)? {
             Held::Pairs(pairs) => Ok(pairs),
-            _ => self.bug(format_args!("{value} has no lanes of 64 bits")),
+            _ => self.is_not(value, Form::Pairs),
         }
     }
 
@@ -233,7 +234,7 @@ where
     pub(super) fn floats(&mut self, value: Value) -> Result<Vec<VReg>, CodegenError> {
         match self.get(value)? {
             Held::Floats(floats) => Ok(floats),
-            _ => self.bug(format_args!("{value} has no floats")),
+            _ => self.is_not(value, Form::Floats),
         }
     }
 

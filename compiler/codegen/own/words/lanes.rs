@@ -4,11 +4,12 @@ use super::arithmetic::is_shift;
 use super::held::Held;
 use super::ops::{Ops, Words};
 use super::permute::repeated;
-use super::vector_ops::{Element, LaneOp, LaneShift, LaneTest, REGISTERS, VECTOR, VectorOps};
+use super::vector_ops::{Element, LaneOp, LaneShift, LaneTest, REGISTERS, VECTOR, VectorOps, WithWord};
 use super::vectors::{passed, settled};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::{Form, Mistake, Route};
 use crate::codegen::own::lowering::Holding;
 use crate::codegen::own::{Access, Address, Lowering, Select};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, Inst, Kernel, Lane, Statement, Type, Value};
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
@@ -276,9 +277,9 @@ where
             },
             Inst::Binary { op, a, b } => match lane_op(op) {
                 Some(op) => self.of_both(op, a, b)?,
-                None => return self.bug("an operation that lanes do not have"),
+                None => return self.bug(Mistake::Operation { operation: Operation::Binary(op), of: ty }),
             },
-            _ => return self.bug("an instruction that lanes do not have"),
+            _ => return self.bug(Mistake::Route(Route::Lanes)),
         };
         Ok(Held::Vectors(vectors))
     }
@@ -292,11 +293,12 @@ where
     }
 
     fn of_both(&mut self, op: LaneOp, a: Value, b: Value) -> Result<Vec<VReg>, CodegenError> {
-        let commutes = matches!(op, LaneOp::Add | LaneOp::Mul);
-        let (a, b) = if commutes && self.number_of(a).is_some() { (b, a) } else { (a, b) };
-        if let Some(number) = self.number_of(b).filter(|_| commutes) {
-            let (vectors, word) = (self.lanes_of(a)?, self.word(number));
-            return self.of_each(&vectors, |s, vector| s.lanes_with_word(op, vector, word));
+        if let Some(op) = WithWord::of(op) {
+            let (a, b) = if self.number_of(a).is_some() { (b, a) } else { (a, b) };
+            if let Some(number) = self.number_of(b) {
+                let (vectors, word) = (self.lanes_of(a)?, self.word(number));
+                return self.of_each(&vectors, |s, vector| s.lanes_with_word(op, vector, word));
+            }
         }
         let (x, y) = (self.lanes_of(a)?, self.lanes_of(b)?);
         x.into_iter().zip(y).map(|(x, y)| self.two_lanes(op, x, y)).collect()
@@ -332,7 +334,7 @@ where
         if let Some(&bits) = self.constants.get(&mask) {
             return self.lanes_of(if bits == 0 { b } else { a });
         }
-        let Held::LaneTests(tests) = self.get(mask)? else { return self.bug(format_args!("{mask} is no comparison of lanes")) };
+        let Held::LaneTests(tests) = self.get(mask)? else { return self.is_not(mask, Form::LaneTests) };
         let (yes, no) = (self.lanes_of(a)?, self.lanes_of(b)?);
         tests.into_iter().zip(yes.into_iter().zip(no)).map(|(test, (yes, no))| self.choose_lanes(test, yes, no)).collect()
     }
@@ -398,7 +400,7 @@ where
         let element = match element_in(self.kernel, buffer, lane) {
             Some(Element::Byte) if self.is_aligned(buffer, at) => Element::Word,
             Some(element) => element,
-            None => return self.bug("lanes that no instruction loads"),
+            None => return self.bug(Mistake::LaneElements(self.kernel.buffer(buffer).name.clone())),
         };
         Ok((address, element, step as i32))
     }

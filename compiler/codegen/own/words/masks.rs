@@ -3,8 +3,9 @@
 use super::held::{Held, Shape, Upper};
 use super::long;
 use super::ops::{Operand, Ops, Test, WordOp, Words};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::{Form, Mistake};
 use crate::codegen::own::{Lowering, Select};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, CompareOp, Lane, Value};
 use regalloc2::VReg;
 
@@ -50,7 +51,7 @@ where
     pub fn condition(&mut self, mask: Value) -> Result<Test<VReg>, CodegenError> {
         match self.tests(mask)?[..] {
             [test] => Ok(test),
-            _ => self.bug(format_args!("{mask} is no condition")),
+            _ => self.is_not(mask, Form::Condition),
         }
     }
 
@@ -93,7 +94,7 @@ where
             BinaryOp::And => WordOp::And,
             BinaryOp::Or => WordOp::Or,
             BinaryOp::Xor => WordOp::Xor,
-            _ => return self.bug(format_args!("{op:?} of masks")),
+            _ => return self.bug(Mistake::Operation { operation: Operation::Binary(op), of: self.ty(a) }),
         };
         let (x, y) = (self.low_words(a)?, self.low_words(b)?);
         let words = x.into_iter().zip(y).map(|(x, y)| self.two(op, x, Operand::Word(y)));

@@ -48,5 +48,5 @@ pub use pointers::{Numbers, step_pointers};
 pub use rounds::{Round, Stepped, Term, sum, sum_of};
 pub use set::{Rows, WordSet, exponent};
 pub use soft::divide_words;
-pub use vector_ops::{ByteOp, Element, Filled, LaneOp, LaneShift, LaneTest, VECTOR, VectorOps};
+pub use vector_ops::{ByteOp, Element, Filled, LaneOp, LaneShift, LaneTest, VECTOR, VectorOps, WithWord};
 pub use vectors::vectors;

@@ -5,6 +5,7 @@ use super::vector_ops::VectorOps;
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
 use crate::codegen::support::Support;
+use crate::codegen::unsupported::Lack;
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
@@ -234,28 +235,28 @@ pub trait Words: Ops<Word = VReg> + VectorOps {
     /// # Errors
     /// [`CodegenError::Unsupported`] without registers of binary64.
     fn load_double(&mut self, _address: Address) -> Result<VReg, CodegenError> {
-        no_doubles()
+        Err(self.lacks(Lack::Doubles))
     }
     /// A binary64 number, at a multiple of four bytes.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without registers of binary64.
     fn store_double(&mut self, _address: Address, _double: VReg) -> Result<(), CodegenError> {
-        no_doubles()
+        Err(self.lacks(Lack::Doubles))
     }
     /// The binary64 number of these bits, the low word first.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without registers of binary64.
     fn double_of_words(&mut self, _words: [VReg; 2]) -> Result<VReg, CodegenError> {
-        no_doubles()
+        Err(self.lacks(Lack::Doubles))
     }
     /// The bits of a binary64 number, the low word first.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without registers of binary64.
     fn words_of_double(&mut self, _double: VReg) -> Result<[VReg; 2], CodegenError> {
-        no_doubles()
+        Err(self.lacks(Lack::Doubles))
     }
     /// A sum, difference, product or quotient. The format of this and of the other operations is that of the operands' registers.
     ///
@@ -279,8 +280,4 @@ pub trait Words: Ops<Word = VReg> + VectorOps {
     fn float_convert(&mut self, op: ConvertOp, a: VReg, to: Lane) -> Result<VReg, CodegenError>;
     /// One of two floats, by a test.
     fn choose_float(&mut self, test: Test<VReg>, yes: VReg, no: VReg) -> VReg;
-}
-
-fn no_doubles<T>() -> Result<T, CodegenError> {
-    Err(CodegenError::Unsupported("registers of binary64 on this CPU level".into()))
 }

@@ -4,8 +4,9 @@ use super::held::{Held, Shape, Upper};
 use super::long;
 use super::ops::{Half, Operand, Ops, WordOp, Words};
 use super::vector_ops::VectorOps;
-use crate::codegen::CodegenError;
+use crate::codegen::bug::Mistake;
 use crate::codegen::own::{Lowering, Select};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{DotOp, HorizontalOp, Lane, Value};
 use regalloc2::VReg;
 
@@ -58,7 +59,7 @@ where
     /// Adds products of groups of lanes to an accumulator.
     pub(super) fn dot(&mut self, op: DotOp, sum: Value, a: Value, b: Value) -> Result<Held, CodegenError> {
         if op.is_of_squares() {
-            return Err(CodegenError::Unsupported("products in squares on this CPU level".into()));
+            return self.unsupported(Operation::Dot(op), self.ty(sum));
         }
         let sums = self.low_words(sum)?;
         if let (DotOp::Signed8, Held::Bytes(x), Held::Bytes(y)) = (op, self.get(a)?, self.get(b)?) {
@@ -115,24 +116,23 @@ where
     pub(super) fn horizontal(&mut self, op: HorizontalOp, a: Value) -> Result<Held, CodegenError> {
         let ty = self.ty(a);
         let two = op.of_two(ty.lane.is_float());
+        let none = |s: &Self| CodegenError::lowering(s.kernel, Mistake::Operation { operation: Operation::Horizontal(op), of: ty });
         match self.shape(ty) {
             _ if self.is_soft(ty.lane) => self.soft_horizontal(two, a),
             Shape::Floats | Shape::Doubles => {
                 let floats = self.floats(a)?;
-                Ok(Held::Floats(vec![by_halves(floats, |x, y| self.float_result(two, x, y))?]))
+                Ok(Held::Floats(by_halves(floats, |x, y| self.float_result(two, x, y))?))
             }
             Shape::Pairs => {
                 let pairs = self.pairs(a)?;
-                let none = CodegenError::Bug(format!("{op:?} of 64 bits"));
-                let all = by_halves(pairs, |x, y| long::binary(self, two, x, y).ok_or_else(|| none.clone()))?;
-                Ok(Held::Pairs(vec![all]))
+                let all = by_halves(pairs, |x, y| long::binary(self, two, x, y).ok_or_else(|| none(self)))?;
+                Ok(Held::Pairs(all))
             }
             Shape::Words => {
                 let words = self.signed_words(a)?;
-                let none = CodegenError::Bug(format!("{op:?} of words"));
-                let all = by_halves(words, |x, y| self.word_result(two, ty.lane, x, Operand::Word(y)).ok_or_else(|| none.clone()))?;
+                let all = by_halves(words, |x, y| self.word_result(two, ty.lane, x, Operand::Word(y)).ok_or_else(|| none(self)))?;
                 let upper = if ty.lane.bytes() < 4 && op == HorizontalOp::Add { Upper::Any } else { Upper::Sign };
-                Ok(Held::Words(upper, vec![all]))
+                Ok(Held::Words(upper, all))
             }
         }
     }
@@ -144,12 +144,12 @@ fn is_word(pair: &[Half]) -> bool {
 }
 
 /// Combines lane i with lane i + n/2, until one lane is left.
-pub(super) fn by_halves<W>(mut lanes: Vec<W>, mut f: impl FnMut(W, W) -> Result<W, CodegenError>) -> Result<W, CodegenError> {
+pub(super) fn by_halves<W>(mut lanes: Vec<W>, mut f: impl FnMut(W, W) -> Result<W, CodegenError>) -> Result<Vec<W>, CodegenError> {
     while lanes.len() > 1 {
         let high = lanes.split_off(lanes.len() / 2);
         lanes = lanes.into_iter().zip(high).map(|(x, y)| f(x, y)).collect::<Result<_, _>>()?;
     }
-    lanes.pop().ok_or_else(|| CodegenError::Bug("a vector without lanes".into()))
+    Ok(lanes)
 }
 
 /// Repeats the first lane of a value.

@@ -23,6 +23,8 @@ pub trait WordSet: Sized {
     /// Number of arguments in registers in the C convention. The others are on the stack.
     const ARGUMENTS: usize;
 
+    /// Returns the name of the CPU level.
+    fn cpu_level(&self) -> &'static str;
     /// Returns the register of an argument or a result, by its number.
     fn argument(number: usize) -> PReg;
     /// Tests whether a format of floats has registers.
@@ -86,6 +88,10 @@ where
 
     const SCALARS: RegClass = RegClass::Int;
     const INDEX: Type = Type::scalar(Lane::I32);
+
+    fn level(&self) -> &'static str {
+        self.cpu_level()
+    }
 
     fn number(to: VReg, number: i64) -> Self::Inst {
         Inst::new(Op::Constant(word(number)), &[Arg::Def(to)])
@@ -180,7 +186,7 @@ where
         let ty = lowering.ty(becomes);
         match lowering.set.in_vectors(becomes) {
             Some(Filled::Lanes) => lowering.as_lanes(ty, held),
-            Some(Filled::Bytes) => lowering.as_bytes(held),
+            Some(Filled::Bytes) => lowering.as_bytes(becomes, held),
             None => Ok(lowering.handed_on(ty, held)),
         }
     }

@@ -4,9 +4,10 @@ use super::held::{Held, Upper};
 use super::long;
 use super::ops::{Operand, Ops, Test, WordOp, Words};
 use super::permute::by_halves;
-use crate::codegen::CodegenError;
+use crate::codegen::bug::Mistake;
 use crate::codegen::own::{Lowering, Select};
 use crate::codegen::support::{FloatOp, Format, LongOp, Support};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
@@ -91,7 +92,7 @@ where
     pub(super) fn soft_binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
         let lane = self.ty(a).lane;
         let pairs: Vec<_> = self.float_lanes(a)?.into_iter().zip(self.float_lanes(b)?).collect();
-        let lanes: Result<Vec<Bits>, CodegenError> = pairs.into_iter().map(|(x, y)| self.soft_result(op, format_of(lane), x, y)).collect();
+        let lanes: Result<Vec<Bits>, CodegenError> = pairs.into_iter().map(|(x, y)| self.soft_result(op, lane, x, y)).collect();
         let lanes = lanes?;
         Ok(self.held_floats(lane, lanes))
     }
@@ -100,11 +101,12 @@ where
     pub(super) fn soft_horizontal(&mut self, op: BinaryOp, a: Value) -> Result<Held, CodegenError> {
         let lane = self.ty(a).lane;
         let lanes = self.float_lanes(a)?;
-        let all = by_halves(lanes, |x, y| self.soft_result(op, format_of(lane), x, y))?;
-        Ok(self.held_floats(lane, vec![all]))
+        let all = by_halves(lanes, |x, y| self.soft_result(op, lane, x, y))?;
+        Ok(self.held_floats(lane, all))
     }
 
-    fn soft_result(&mut self, op: BinaryOp, format: Format, x: Bits, y: Bits) -> Result<Bits, CodegenError> {
+    fn soft_result(&mut self, op: BinaryOp, lane: Lane, x: Bits, y: Bits) -> Result<Bits, CodegenError> {
+        let format = format_of(lane);
         Ok(match op {
             BinaryOp::Add => self.call_float(format, FloatOp::Add, &[&x, &y]),
             BinaryOp::Sub => {
@@ -125,7 +127,7 @@ where
             BinaryOp::FloatMaxPropagate => self.soft_limit(format, Limit { smaller: false, propagates: true }, &x, &y),
             BinaryOp::FloatMinIgnore => self.soft_limit(format, Limit { smaller: true, propagates: false }, &x, &y),
             BinaryOp::FloatMaxIgnore => self.soft_limit(format, Limit { smaller: false, propagates: false }, &x, &y),
-            op => return self.unsupported(format_args!("{op:?} of floats on this CPU level")),
+            op => return self.unsupported(Operation::Binary(op), Type::scalar(lane)),
         })
     }
 
@@ -162,7 +164,7 @@ where
                 UnaryOp::Trunc => self.call_float(format, FloatOp::Truncate, &[&x]),
                 UnaryOp::Floor | UnaryOp::Ceil => self.soft_step(format, op == UnaryOp::Floor, &x),
                 UnaryOp::Nearest => self.soft_nearest(format, x),
-                op => return self.bug(format_args!("{op:?} of floats")),
+                op => return self.bug(Mistake::Operation { operation: Operation::Unary(op), of: self.ty(a) }),
             });
         }
         Ok(self.held_floats(lane, lanes))
@@ -210,7 +212,7 @@ where
             CompareOp::LessEqual => (FloatOp::LessEqual, false),
             CompareOp::Greater => (FloatOp::Less, true),
             CompareOp::GreaterEqual => (FloatOp::LessEqual, true),
-            op => return self.bug(format_args!("{op:?} of floats")),
+            op => return self.bug(Mistake::Operation { operation: Operation::Compare(op), of: self.ty(a) }),
         };
         let lanes: Vec<_> = self.float_lanes(a)?.into_iter().zip(self.float_lanes(b)?).collect();
         let truths = lanes.into_iter().map(|(x, y)| {
@@ -248,7 +250,7 @@ where
                 let words: Vec<VReg> = lanes.into_iter().flat_map(|words| self.support(what, &words)).collect();
                 return Ok(Held::Words(Upper::Any, words));
             }
-            op => return self.bug(format_args!("{op:?} from {from:?} to {:?}", to.lane)),
+            op => return self.bug(Mistake::Operation { operation: Operation::Convert(op), of: to }),
         };
         Ok(self.held_floats(to.lane, lanes))
     }

@@ -5,8 +5,9 @@ use super::held::Held;
 use super::ops::{Ops, Words};
 use super::permute::repeated;
 use super::vector_ops::VectorOps;
-use crate::codegen::CodegenError;
+use crate::codegen::bug::{Mistake, Route};
 use crate::codegen::own::{Lowering, Select};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{Inst, Lane, Value};
 
 impl<S: Select<Held = Held>> Lowering<'_, S>
@@ -53,8 +54,9 @@ where
             Inst::LoadSplat { buffer, index, offset } => self.load_splat(*buffer, (*index, *offset), 1, (result, ty)),
             Inst::LoadSplatGroup { buffer, index, offset, group } => self.load_splat(*buffer, (*index, *offset), *group, (result, ty)),
             Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, (*indices, *offset), *bounds, ty),
-            Inst::FirstLanes { .. } | Inst::Load { .. } => self.unsupported("a masked load on this CPU level"),
-            _ => self.bug("an instruction without one result"),
+            Inst::FirstLanes { .. } => self.unsupported(Operation::FirstLanes, ty),
+            Inst::Load { .. } => self.unsupported(Operation::MaskedLoad, ty),
+            _ => self.bug(Mistake::Route(Route::Value)),
         }
     }
 
@@ -67,8 +69,8 @@ where
             Inst::Store { buffer, index, offset, active, value, mask: None } => {
                 self.store_lanes(*buffer, (*index, *offset), *active, *value)
             }
-            Inst::Store { .. } => self.unsupported("a masked store on this CPU level"),
-            _ => self.bug("a store that is none"),
+            Inst::Store { value, .. } => self.unsupported(Operation::MaskedStore, self.ty(*value)),
+            _ => self.bug(Mistake::Route(Route::Store)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::codegen::CodegenError;
 use crate::codegen::own::Address;
+use crate::codegen::unsupported::Lack;
 use crate::kernel::{CompareOp, Value};
 use regalloc2::VReg;
 
@@ -36,6 +37,26 @@ pub enum LaneOp {
     Xor,
     /// Shift to the left; for a negative count, to the right, the sign repeated.
     Shift,
+}
+
+/// Operation on the lanes of a vector register and a word, which may change places.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WithWord {
+    /// Sum.
+    Add,
+    /// The low half of a product.
+    Mul,
+}
+
+impl WithWord {
+    /// Returns an operation on lanes as one that may take a word. `None` if no instruction does.
+    pub fn of(op: LaneOp) -> Option<Self> {
+        match op {
+            LaneOp::Add => Some(Self::Add),
+            LaneOp::Mul => Some(Self::Mul),
+            _ => None,
+        }
+    }
 }
 
 /// Way in which a vector register holds a value.
@@ -123,6 +144,8 @@ impl Element {
 
 /// Operations on vector registers. Machines without them have no such values.
 pub trait VectorOps {
+    /// Returns the error of a kernel that uses what the CPU level does not have.
+    fn lacks(&self, lack: Lack) -> CodegenError;
     /// Tests whether vector registers hold the bytes of a value, which a load or an operation on bytes gives.
     fn holds_bytes(&self, _value: Value) -> bool {
         false
@@ -136,88 +159,83 @@ pub trait VectorOps {
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn load_vector(&mut self, _address: Address, _element: Element, _first: Option<u32>) -> Result<VReg, CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
     /// Stores a vector register: all elements, or the first ones.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn store_vector(&mut self, _address: Address, _element: Element, _first: Option<u32>, _vector: VReg) -> Result<(), CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
     /// Returns sum + the products of the signed bytes of two vector registers.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn add_sixteen_products(&mut self, _sum: VReg, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
     /// Returns an operation on the bytes of two vector registers.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn two_bytes(&mut self, _op: ByteOp, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
     /// Returns sixteen copies of the low byte of a word.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn vector_of_byte(&mut self, _word: VReg) -> Result<VReg, CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
     /// Returns four words as lanes.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn vector_of_words(&mut self, _words: [VReg; 4]) -> Result<VReg, CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
     /// Returns an operation on the lanes of two vector registers.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn two_lanes(&mut self, _op: LaneOp, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
-    /// Returns sums or products of lanes and a word.
+    /// Returns an operation on lanes and a word.
     ///
     /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers, or for other operations.
-    fn lanes_with_word(&mut self, _op: LaneOp, _a: VReg, _word: VReg) -> Result<VReg, CodegenError> {
-        Err(none())
+    /// [`CodegenError::Unsupported`] without vector registers.
+    fn lanes_with_word(&mut self, _op: WithWord, _a: VReg, _word: VReg) -> Result<VReg, CodegenError> {
+        Err(self.lacks(Lack::Vectors))
     }
     /// Returns lanes that are shifted by a count from 1 to 31.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn shift_lanes_by(&mut self, _a: VReg, _count: u32, _shift: LaneShift) -> Result<VReg, CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
     /// Returns the lanes of the first register where a test holds, and of the second one elsewhere.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn choose_lanes(&mut self, _test: LaneTest, _yes: VReg, _no: VReg) -> Result<VReg, CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
     /// Returns lanes with the opposite sign.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn negate_lanes(&mut self, _a: VReg) -> Result<VReg, CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
     /// Returns the nearest numbers of 8 or 16 bits, signed or unsigned, of signed lanes. Bits above them are undefined.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] without vector registers.
     fn narrow_lanes(&mut self, _a: VReg, _bits: u32, _signed: bool) -> Result<VReg, CodegenError> {
-        Err(none())
+        Err(self.lacks(Lack::Vectors))
     }
-}
-
-/// Returns the error of an operation on vector registers where there are none.
-fn none() -> CodegenError {
-    CodegenError::Unsupported("a vector register on this CPU level".into())
 }

@@ -3,9 +3,10 @@
 use super::held::Held;
 use super::ops::Words;
 use super::vector_ops::{ByteOp, Element, REGISTERS, VECTOR, VectorOps};
-use crate::codegen::CodegenError;
+use crate::codegen::bug::{Form, Mistake};
 use crate::codegen::own::lowering::Holding;
 use crate::codegen::own::{Access, Lowering, Select};
+use crate::codegen::{CodegenError, Operation};
 use crate::kernel::{BinaryOp, Buffer, DotOp, Inst, Kernel, Lane, Statement, Type, Value};
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
@@ -199,22 +200,24 @@ where
 
     /// Lowers a minimum or maximum of bytes in vector registers.
     pub(super) fn byte_value(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {
-        let Some(op) = byte_op(op) else { return self.bug("an operation that bytes do not have") };
+        let Some(op) = byte_op(op) else {
+            return self.bug(Mistake::Operation { operation: Operation::Binary(op), of: self.ty(a) });
+        };
         let [x, y] = [self.get(a)?, self.get(b)?];
-        let (x, y) = (self.as_bytes(x)?, self.as_bytes(y)?);
+        let (x, y) = (self.as_bytes(a, x)?, self.as_bytes(b, y)?);
         let both = x.into_iter().zip(y);
         Ok(Held::Vectors(both.map(|(x, y)| self.two_bytes(op, x, y)).collect::<Result<_, _>>()?))
     }
 
-    /// Returns the vector registers of held bytes. Those of a constant are equal, and are copied.
-    pub(super) fn as_bytes(&mut self, held: Held) -> Result<Vec<VReg>, CodegenError> {
+    /// Returns the vector registers of a value's held bytes. Those of a constant are equal, and are copied.
+    pub(super) fn as_bytes(&mut self, value: Value, held: Held) -> Result<Vec<VReg>, CodegenError> {
         match held {
             Held::Vectors(vectors) => Ok(vectors),
             Held::Words(_, words) if words.iter().all(|word| *word == words[0]) => {
                 let vector = self.vector_of_byte(words[0])?;
                 Ok(vec![vector; words.len() / VECTOR as usize])
             }
-            _ => self.bug("bytes that no vector register holds"),
+            _ => self.is_not(value, Form::Vector),
         }
     }
 

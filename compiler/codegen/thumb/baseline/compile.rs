@@ -26,8 +26,7 @@ pub fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, Codegen
         tie_operands(function, &count_uses(function));
         keep_apart(function);
     };
-    let level = Level::of(machine);
-    word_kernel(kernel, &Thumb1(level), |kernel| Baseline::new(kernel, level), joined, most_in_loop)
+    word_kernel(kernel, &Thumb1(Level::of(machine)), |kernel| Baseline::new(kernel, machine), joined, most_in_loop)
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.

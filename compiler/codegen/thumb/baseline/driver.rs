@@ -14,8 +14,7 @@ use crate::machine::CpuMachine;
 /// # Errors
 /// [`CodegenError::Bug`] when the function breaks a rule of its language.
 pub fn compile_driver(function: &driver::Function, machine: &CpuMachine) -> Result<Code, CodegenError> {
-    let level = Level::of(machine);
-    word_driver(function, &Thumb1(level), Baseline::without_kernel(level))
+    word_driver(function, &Thumb1(Level::of(machine)), Baseline::without_kernel(machine))
 }
 
 /// Compiles a function that kernels call.
@@ -23,6 +22,5 @@ pub fn compile_driver(function: &driver::Function, machine: &CpuMachine) -> Resu
 /// # Errors
 /// [`CodegenError::Bug`] when the function cannot be compiled.
 pub fn compile_support(what: Support, machine: &CpuMachine) -> Result<Code, CodegenError> {
-    let level = Level::of(machine);
-    word_support(what, &Thumb1(level), Baseline::without_kernel(level))
+    word_support(what, &Thumb1(Level::of(machine)), Baseline::without_kernel(machine))
 }

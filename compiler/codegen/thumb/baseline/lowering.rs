@@ -4,6 +4,7 @@ use super::level::Level;
 use crate::codegen::own::words::widened;
 use crate::codegen::own::{self, Block};
 use crate::kernel::{Kernel, Value};
+use crate::machine::CpuMachine;
 use cranelift_entity::EntitySet;
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
@@ -13,6 +14,8 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Baseline>;
 
 /// Knowledge beside what every lowering has.
 pub(super) struct Baseline {
+    /// Name of the CPU level.
+    pub cpu: &'static str,
     /// `true` in kernels, whose calls of support functions the object resolves.
     pub calls: bool,
     /// The instructions beside those of Armv6-M.
@@ -24,13 +27,14 @@ pub(super) struct Baseline {
 }
 
 impl Baseline {
-    /// Makes the state for a kernel.
-    pub fn new(kernel: &Kernel, level: Level) -> Self {
-        Self { calls: true, level, zeros: widened(kernel), numbers: FxHashMap::default() }
+    /// Makes the state for a kernel on a machine.
+    pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
+        let level = Level::of(machine);
+        Self { cpu: machine.level, calls: true, level, zeros: widened(kernel), numbers: FxHashMap::default() }
     }
 
     /// Makes the state for a function without a kernel, which calls no support functions.
-    pub fn without_kernel(level: Level) -> Self {
-        Self { calls: false, ..Self::new(&Kernel::default(), level) }
+    pub fn without_kernel(machine: &CpuMachine) -> Self {
+        Self { calls: false, ..Self::new(&Kernel::default(), machine) }
     }
 }

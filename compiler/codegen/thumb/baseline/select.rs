@@ -19,6 +19,10 @@ impl WordSet for Baseline {
     const ROWS: Rows<&'static Row> = Rows { sum: &rows::ADD, sum_with: &rows::ADD_TWELVE, product: &rows::MUL };
     const ARGUMENTS: usize = PARAMETERS;
 
+    fn cpu_level(&self) -> &'static str {
+        self.cpu
+    }
+
     fn argument(number: usize) -> PReg {
         PReg::new(number, GENERAL)
     }

@@ -4,13 +4,14 @@ use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
 use super::number::is_byte;
 use super::place::reaches;
-use crate::codegen::CodegenError;
 use crate::codegen::own::words::{Operand, Ops, Test, VectorOps, Words};
 use crate::codegen::own::{Address, Base};
 use crate::codegen::support::Support;
 use crate::codegen::thumb::encode::Flags;
 use crate::codegen::thumb::ops::flags;
-use crate::kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
+use crate::codegen::unsupported::Lack;
+use crate::codegen::{CodegenError, Operation};
+use crate::kernel::{BinaryOp, ConvertOp, Lane, Rounding, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
@@ -21,7 +22,11 @@ impl Lowering<'_> {
     }
 }
 
-impl VectorOps for Lowering<'_> {}
+impl VectorOps for Lowering<'_> {
+    fn lacks(&self, lack: Lack) -> CodegenError {
+        self.lack(lack)
+    }
+}
 
 impl Words for Lowering<'_> {
     type Relation = Flags;
@@ -82,19 +87,19 @@ impl Words for Lowering<'_> {
     }
 
     fn float_two(&mut self, op: BinaryOp, _: VReg, _: VReg) -> Result<VReg, CodegenError> {
-        self.unsupported(format_args!("{op:?} of binary32 by an instruction on this CPU level"))
+        self.unsupported(Operation::Binary(op), Type::scalar(Lane::F32))
     }
 
     fn float_one(&mut self, op: UnaryOp, _: VReg) -> Result<VReg, CodegenError> {
-        self.unsupported(format_args!("{op:?} of binary32 by an instruction on this CPU level"))
+        self.unsupported(Operation::Unary(op), Type::scalar(Lane::F32))
     }
 
     fn float_fused(&mut self, _: VReg, _: VReg, _: VReg) -> Result<VReg, CodegenError> {
-        self.unsupported("a fused product on this CPU level")
+        self.unsupported(Operation::Fused(Rounding::Nearest), Type::scalar(Lane::F32))
     }
 
     fn float_convert(&mut self, op: ConvertOp, _: VReg, _: Lane) -> Result<VReg, CodegenError> {
-        self.unsupported(format_args!("{op:?} of binary32 by an instruction on this CPU level"))
+        self.unsupported(Operation::Convert(op), Type::scalar(Lane::F32))
     }
 
     fn choose_float(&mut self, test: Test<VReg>, yes: VReg, no: VReg) -> VReg {
