@@ -197,6 +197,15 @@ codes! {
     404 VARIABLE_EXTENT Unsupported
         "A variable has a dynamic dimension."
         "Fix the shapes of the inputs: `--shape`.";
+    405 DYNAMIC_UNSUPPORTED Unsupported
+        "The operator is supported, but not on tensors with a dynamic dimension."
+        "Fix the shapes of the inputs: `--shape`.";
+    406 COMPUTED_WEIGHTS Unsupported
+        "The operator is supported, but only with constant weights."
+        "Make the weights constants in the source of the model. Computed integer weights need `--weights embed`.";
+    407 TENSOR_TOO_LARGE Unsupported
+        "A tensor or a window is too large for its operator."
+        "Make the tensor or the window smaller in the source of the model.";
     410 TENSOR_UNSUPPORTED Unsupported
         "Unsupported element type or sparse format of a tensor."
         "Convert the model with another type.";

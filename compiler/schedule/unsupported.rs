@@ -1,5 +1,6 @@
 //! Work that has no kernel.
 
+use crate::diagnostic::{Code, codes};
 use crate::ir::{ElementType, Op, Reduction, ScalarOp, Word};
 
 /// Work that cannot be lowered, for example on a type that the back ends do not compute with. Its text names the work.
@@ -160,6 +161,47 @@ pub enum Unsupported {
     CustomDynamicShape,
 }
 
+impl Unsupported {
+    /// Returns the code of its diagnostic, which says what the user can change: types, options, dynamic dimensions, weights or sizes.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Operator(_) | Self::CustomWithoutFunction => codes::OPERATOR_UNSUPPORTED,
+            Self::OperatorOf { .. }
+            | Self::ScalarOperation { .. }
+            | Self::Arithmetic(_)
+            | Self::Move(_)
+            | Self::MoveBits(_)
+            | Self::Reduction { .. }
+            | Self::Products { .. }
+            | Self::RightOperand(_) => codes::ARITHMETIC_UNSUPPORTED,
+            Self::UnboundedTensor | Self::UnboundedExtent => codes::SHAPE_WITHOUT_BOUND,
+            Self::PackedCopy
+            | Self::DynamicShape
+            | Self::ExtentsMayDiffer
+            | Self::AttentionExtents
+            | Self::TransformLength
+            | Self::OpenInputDilation
+            | Self::OpenWindows(_)
+            | Self::CustomDynamicShape => codes::DYNAMIC_UNSUPPORTED,
+            Self::ComputedRightOperand(_) | Self::ComputedBesideExternal(_) | Self::ComputedBlocks => codes::COMPUTED_WEIGHTS,
+            Self::BeyondMemory | Self::Positions | Self::Taps(_) | Self::WindowRows(_) | Self::StagedElements(_) => codes::TENSOR_TOO_LARGE,
+            Self::SlicesInBytes
+            | Self::SlicesOfKernels
+            | Self::ReductionBy(_)
+            | Self::Window(_)
+            | Self::TopKOfScalar
+            | Self::ScoresWithoutRows
+            | Self::ScatterOperands
+            | Self::Convolution(_)
+            | Self::InputDilation(_)
+            | Self::FilterZeroPoint
+            | Self::SparsePixels
+            | Self::StoredZeros
+            | Self::ByteProducts => codes::USE_UNSUPPORTED,
+        }
+    }
+}
+
 fn names(types: &[ElementType]) -> String {
     types.iter().map(|ty| ty.name()).collect::<Vec<_>>().join(", ")
 }
@@ -178,5 +220,22 @@ mod tests {
         assert_eq!(products.to_string(), "matmul of i16 and f32 summed in i32");
         let reduction = Unsupported::Reduction { reduction: Reduction::Sum, element: ElementType::I8 };
         assert_eq!(reduction.to_string(), "sum over i8");
+    }
+
+    #[test]
+    fn codes_say_what_to_change() {
+        let reduction = Unsupported::Reduction { reduction: Reduction::Sum, element: ElementType::I8 };
+        let errors = [
+            (Unsupported::Operator(Op::Matmul), codes::OPERATOR_UNSUPPORTED),
+            (Unsupported::Convolution(4), codes::USE_UNSUPPORTED),
+            (reduction, codes::ARITHMETIC_UNSUPPORTED),
+            (Unsupported::TransformLength, codes::DYNAMIC_UNSUPPORTED),
+            (Unsupported::ComputedBlocks, codes::COMPUTED_WEIGHTS),
+            (Unsupported::WindowRows(1200), codes::TENSOR_TOO_LARGE),
+            (Unsupported::UnboundedExtent, codes::SHAPE_WITHOUT_BOUND),
+        ];
+        for (error, code) in errors {
+            assert_eq!(error.code(), code, "{error}");
+        }
     }
 }

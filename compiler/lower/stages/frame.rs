@@ -73,7 +73,7 @@ impl<'a> Frame<'a> {
 
     /// Makes the diagnostic for a group without a schedule.
     pub fn unsupported(&self, function: &Function, group: &Group, error: &Unsupported) -> Diagnostic {
-        let mut diagnostic = Diagnostic::new(codes::OPERATOR_UNSUPPORTED, format!("{error} is not compiled yet"));
+        let mut diagnostic = Diagnostic::new(error.code(), format!("{error} is not compiled yet"));
         let source = group.insts.iter().find_map(|&inst| function.insts[inst].source);
         if let Some(source) = source {
             let source = &self.module.sources[source];
