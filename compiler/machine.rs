@@ -103,7 +103,7 @@ impl Registers {
 pub enum Scratch {
     /// Rounds run in order on a core. Each finds what the rounds before it left, such as rows in a ring, and may overwrite it.
     OfAllRounds,
-    /// Rounds are positions of a grid, and run in any order. What one leaves is lost for the others, and each needs memory of its own.
+    /// Rounds are positions of a grid, and run in any order. No round finds what another one left, and each needs memory of its own.
     OfOneRound,
 }
 

@@ -184,8 +184,8 @@ fn rows_of(tensor: &Tensor, batch: usize, rows: &[usize]) -> Tensor {
     result
 }
 
-/// One module computes any number of sequences at the same time as a module with that fixed number. The same number as before continues with
-/// the states; another number resets them.
+/// One module computes any number of sequences at the same time as a module with that fixed number. An unchanged number continues with the states;
+/// another number resets them.
 fn batches_known_when_the_model_runs_match() {
     for (name, batch) in BATCHES {
         let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/models").join(name).with_extension("tflite");

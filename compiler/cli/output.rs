@@ -76,8 +76,8 @@ const BELOW: usize = 4;
 const LEAST: usize = 12;
 
 impl Layout {
-    /// Finds the least change that makes a table fit: texts broken between words, then heads of numbers, then the last column below, then
-    /// words broken. Where nothing helps, columns are as wide as their cells.
+    /// Finds the least change that makes a table fit: texts broken between words, then heads of numbers, then the last column below, then words
+    /// broken. If nothing helps, columns are as wide as their cells.
     fn new(rows: &[Vec<String>], right: &[usize], most: Option<usize>) -> Self {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let of = |c: usize| rows.iter().filter_map(move |row| row.get(c));

@@ -61,7 +61,7 @@ impl Parts<'_> {
         Ok(Gpu { device, required: options.gpu.required, module_bytes, table: self.data.len() as u32 - 1, rows: tables.regions, entries })
     }
 
-    /// Counts the stack of a runtime in another object. The same runtime is compiled here for its stack sizes, and dropped.
+    /// Counts the stack of a runtime in another object. This runtime is compiled here for its stack sizes, and dropped.
     fn stack_of_another(&mut self, back_end: &dyn BackEnd) -> Result<(), CodegenError> {
         let (mut functions, mut data, mut imports) = (vec![], vec![], vec![]);
         let mut other = Parts { functions: &mut functions, data: &mut data, imports: &mut imports, below: self.below };

@@ -62,10 +62,10 @@ pub enum Inst {
     Gather { buffer: Buffer, indices: Value, offset: i64, bounds: Bounds },
     /// `active` lanes to `buffer[index + offset …]`. With a mask, only active lanes whose mask is true are stored.
     Store { buffer: Buffer, index: Value, offset: i64, active: u16, value: Value, mask: Option<Value> },
-    /// A counted loop: for i in (start..end).step_by(step), carrying values. Region parameters: the counter, then the carried
-    /// values; the region yields their next values; the loop's results are the last ones. If it is `each`, rounds are independent: they may run in
-    /// any order, and at the same time. It carries nothing then, and each round has its own copy of the private scratch buffers, and of the local
-    /// arrays that the body writes. Their contents are undefined when a round begins. Those of private buffers are undefined after the loop, too.
+    /// A counted loop: for i in (start..end).step_by(step), carrying values. Region parameters: the counter, then the carried values; the region
+    /// yields their next values; the loop's results are the last ones. If it is `each`, rounds are independent: they may run in any order, and at the
+    /// same time. It carries nothing then, and each round has its own copy of the private scratch buffers, and of the local arrays that the body
+    /// writes. Their contents are undefined when a round begins. The contents of private buffers are undefined after the loop, too.
     For { start: Value, end: Value, step: i64, each: bool, private: Vec<Buffer>, carried: Vec<Value>, body: Region },
     /// The rounds from 0 to below an extent, divided into ranges. Region parameters: the first round of a range, and the first one after it. The body
     /// does one range. Ranges that together are all rounds do the work, in any order, and at the same time. Each range that runs has its own copy of

@@ -45,8 +45,8 @@ pub fn floats_of_rows(
     g.reshape(y, &with(&[columns]))
 }
 
-/// The integers in bytes, less half their range. Of four bits, the higher ones come first; of two bits, the lowest ones. The result has a last
-/// dimension for the integers of a byte.
+/// The integers in bytes, less half their range. Integers of four bits begin with the higher half of a byte, and integers of two bits with its lowest
+/// bits. The result has a last dimension for the integers of a byte.
 ///
 /// # Errors
 /// [`Error::Expression`] if the operand does not hold bytes.

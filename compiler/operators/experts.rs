@@ -23,7 +23,7 @@ pub struct Grouped {
     pub shape: [u64; 2],
     /// Columns that have a scale in common.
     pub group: u64,
-    /// Four or eight. Of two integers of four bits with zero point 8, the first has the higher bits of the byte.
+    /// Four or eight. Integers of four bits have zero point 8. The first of two is in the higher bits of the byte.
     pub bits: u32,
     /// The integers.
     pub bytes: Vec<u8>,

@@ -50,7 +50,7 @@ impl Windows {
         self.size.iter().map(|&n| i64::try_from(n).map_err(|_| Error::WindowTooLarge)).collect()
     }
 
-    /// The geometry over an image of these spatial extents. Where one is known only at run time, so are the numbers of windows.
+    /// The geometry over an image of these spatial extents. If an extent is known only at run time, so is the number of windows.
     ///
     /// # Errors
     /// When strides, dilations or windows are out of range, or a window that may not reach beyond the image does.

@@ -7,7 +7,7 @@ use modelc::program::Program;
 pub const MORE_CALLS: usize = 150;
 
 /// Returns the program with so many calls that they are rows in small code. The first calls of `forward` and of `check` repeat, which does not change
-/// the results. Those of `check` fail if a number is negative.
+/// the results. Calls of `check` fail if a number is negative.
 pub fn program_of_rows() -> Program {
     let mut program = handmade::program();
     for method in program.methods.iter_mut().filter(|method| ["forward", "check"].contains(&&*method.name)) {

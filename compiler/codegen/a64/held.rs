@@ -13,7 +13,7 @@ pub(super) const WIDTH: u32 = 16;
 pub(super) enum Made {
     /// Lanes of half a register, sign-extended; of the upper half if `upper`.
     Widened { from: VReg, upper: bool },
-    /// The same, zero-extended.
+    /// Lanes of half a register, zero-extended; of the upper half if `upper`.
     Extended { from: VReg, upper: bool },
     /// Products of the sign-extended lanes of half registers.
     Product { factors: [VReg; 2], upper: bool },

@@ -31,7 +31,7 @@ impl<'a> Cranelift<'a> {
         Ok(Self { machine, kernels: kernels?, drivers: drivers?, known: Known::default() })
     }
 
-    /// Returns the name of the System V convention here. Where it is C's convention, it is the target's.
+    /// Returns the name of the System V convention here. If it is C's convention, it is the target's.
     pub fn system_v(&self) -> KernelConvention {
         let is_target = self.drivers.default_call_conv() == CallConv::SystemV;
         if is_target { KernelConvention::Target } else { KernelConvention::SystemV }

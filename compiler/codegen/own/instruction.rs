@@ -1,4 +1,4 @@
-//! What an instruction set says of itself.
+//! Interface of an instruction set: its instructions, frames, jumps and encodings.
 
 use super::buffer::Buffer;
 use super::error::AssemblyError;
@@ -10,7 +10,7 @@ pub trait Instruction: Debug {
     /// Adds its registers. [`InstructionSet::emit`] gets those that are allocated in the same order.
     fn operands(&self, list: &mut Vec<Operand>);
 
-    /// What is executed after it.
+    /// Returns where execution continues after it.
     fn flow(&self) -> Flow;
 
     /// Tests whether it reads the kernel's arrays on the stack, which its stores change.
@@ -22,12 +22,12 @@ pub trait Instruction: Debug {
     }
 }
 
-/// What is executed after an instruction. The last one of a block, and no other, leaves it.
+/// Continuation after an instruction. Only the last one of a block leaves it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
     /// The next instruction.
     Straight {
-        /// Whether it does nothing but define registers, so that it can go where nothing uses them.
+        /// `true` if it only defines registers. It is removed if nothing uses them.
         pure: bool,
     },
     /// The block of its edge.
@@ -38,7 +38,7 @@ pub enum Flow {
     Return,
 }
 
-/// What a function needs of its frame.
+/// Needs of a function that its frame serves.
 pub struct Need {
     /// Registers that it reads or writes.
     pub registers: PRegSet,
@@ -48,7 +48,7 @@ pub struct Need {
     pub local_bytes: u32,
     /// Bytes of arguments on the stack that it passes to what it calls; `None` where it calls nothing.
     pub outgoing: Option<u32>,
-    /// Whether floats are rounded towards zero while it runs.
+    /// `true` if floats are rounded towards zero while it runs.
     pub toward_zero: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Whether a distance is within reach.
+    /// Tests whether a distance is within reach.
     pub fn holds(self, distance: i64) -> bool {
         (self.from..=self.to).contains(&distance)
     }
@@ -74,9 +74,9 @@ impl Reach {
 pub trait InstructionSet {
     /// Instructions over virtual registers.
     type Inst: Instruction;
-    /// Where a frame has what.
+    /// Layout of a frame.
     type Frame;
-    /// What a jump depends on: flags, or registers that it compares itself.
+    /// Condition of a jump: flags, or registers that it compares itself.
     type Condition: Copy;
     /// How an instruction names a constant after the code.
     type Reference: Copy;
@@ -129,7 +129,7 @@ pub trait InstructionSet {
     /// # Errors
     /// As for [`InstructionSet::emit`].
     fn test(&self, inst: &Self::Inst, at: &[PReg], code: &mut Buffer<Self::Reference>) -> Result<Self::Condition, AssemblyError>;
-    /// What holds where a condition does not.
+    /// Returns the opposite condition.
     fn inverse(&self, condition: Self::Condition) -> Self::Condition;
     /// The encodings of a jump on a condition, or always: the shortest first, the last one reaches everywhere in a kernel.
     fn reaches(&self, condition: Option<Self::Condition>) -> &'static [Reach];

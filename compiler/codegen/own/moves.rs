@@ -1,7 +1,7 @@
 //! Removal of moves between registers and the stack that change nothing.
 //!
-//! The allocator splits the range of a value into parts. Where a part in a register ends, it stores the value, even if the value came from the same
-//! slot and the slot still holds it. Loops that reload a value then store it in each round.
+//! The allocator splits the range of a value into parts. At the end of a part in a register, it stores the value. It does so even if the value came
+//! from the same slot and the slot still holds it. Loops that reload a value then store it in each round.
 
 use super::allocate::Flat;
 use super::instruction::Instruction;

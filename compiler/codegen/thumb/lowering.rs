@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 /// The state of lowering one kernel.
 pub(super) type Lowering<'a> = own::Lowering<'a, Thumb>;
 
-/// What is known beside what every lowering knows.
+/// State of a lowering that only this instruction set has.
 pub(super) struct Thumb {
     /// Name of the CPU level.
     pub cpu: &'static str,
@@ -21,7 +21,7 @@ pub(super) struct Thumb {
     pub formats: &'static [Lane],
     /// `true` if loads and stores must be at multiples of their bytes.
     pub only_aligned: bool,
-    /// Whether products take halves of words.
+    /// `true` if products take halves of words.
     pub has_halves: bool,
     /// Values that only such products use.
     pub factors: EntitySet<Value>,

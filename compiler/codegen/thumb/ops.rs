@@ -24,7 +24,7 @@ pub(super) fn flags(op: CompareOp, floats: bool) -> Flags {
     }
 }
 
-/// Whether a comparison takes a number.
+/// Tests whether a comparison takes a number.
 pub(super) fn compares_with(number: i32) -> bool {
     modified(number).or(modified(number.wrapping_neg())).is_some()
 }

@@ -82,7 +82,7 @@ impl Thumb2 {
         Self { has_floats, has_doubles, has_dsp, has_vectors, vectors: 0..0, doubles: &[] }
     }
 
-    /// Makes the instruction set for a kernel. Where it computes floats, the other half of the registers holds vectors.
+    /// Makes the instruction set for a kernel. If it computes floats, the other half of the registers holds vectors.
     pub fn of_kernel(kernel: &Kernel, machine: &CpuMachine) -> Self {
         let (has_floats, has_vectors) = (has_lane(kernel, Lane::F32), has_vectors(kernel, machine));
         let vectors = match has_vectors {

@@ -24,7 +24,7 @@ pub(super) enum Part {
     Whole,
     /// The first ones. A register holds their number.
     First,
-    /// As many as the access before had that counted them.
+    /// The first ones, as many as in the last access that counted them.
     SameFirst,
 }
 

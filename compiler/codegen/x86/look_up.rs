@@ -91,7 +91,7 @@ impl Lowering<'_> {
         self.one(&rows::VPMOVWB, n, entries)
     }
 
-    /// Picks words of the table by six bits of each index. Where `is_high` is set, they come from the upper half of the unsigned order.
+    /// Picks words of the table by six bits of each index. If `is_high` is set, they come from the upper half of the unsigned order.
     fn words_of(&mut self, table: Address, index: VReg, is_high: VReg) -> VReg {
         let n = Length::Z;
         let mut half = |first: i32| {

@@ -57,7 +57,7 @@ impl Translator<'_, '_> {
         Begun { renamed }
     }
 
-    /// Ends it. Of registers that are not `live` nothing is found out.
+    /// Ends it. It finds out nothing about registers that are not `live`.
     pub fn end(&mut self, begun: &Begun, live: &BTreeSet<usize>) -> Callee {
         let mut outside = self.environment.registers.clone();
         for (register, seen) in outside.iter_mut().enumerate() {

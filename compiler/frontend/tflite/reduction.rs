@@ -142,7 +142,7 @@ pub(super) fn arg_extreme(operator: &mut Operator<'_, '_, '_>, search: Search) -
     operator.bind(0, value)
 }
 
-/// An operand with an element along an axis at least. Where that is not known, the call checks it, as LiteRT does.
+/// An operand with at least one element along an axis. If that is not known, the call checks it, as LiteRT does.
 fn occupied(operator: &mut Operator<'_, '_, '_>, input: &Operand, axis: usize) -> Result<Value, Diagnostic> {
     let mut shape = input.extents.clone();
     if operator.interval(shape[axis]).low > 0 {

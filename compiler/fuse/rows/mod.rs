@@ -1,6 +1,6 @@
 //! Chains in bands of rows: the large tensors in the middle of a chain need memory for a few rows only.
 //!
-//! For some rows of its result, a convolution, window, padding or element-wise operator needs only some rows of its operand. The same holds for
+//! For some rows of its result, a convolution, window, padding or element-wise operator needs only some rows of its operand. This also holds for
 //! operators that move elements within groups of rows. So a chain of them (expand, filter, project) can compute its result band by band.
 //!
 //! The bands of the result are concatenated, and the bands of the first operand are slices; neither moves a byte. Tensors in between live for

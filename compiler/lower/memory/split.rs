@@ -1,4 +1,4 @@
-//! Tensors and scratch memory in the application's areas. The first area is the arena. What lies in another one leaves the request.
+//! Tensors and scratch memory in the application's areas. The first area is the arena. Tensors in other areas leave the request.
 
 use super::checked::PlanFault;
 use super::lending::ScratchBuffer;

@@ -11,7 +11,7 @@ use crate::schedule::unsupported::Unsupported;
 
 impl ElementWise<'_> {
     /// Marks buffers that the kernel walks through in order, if they exceed the second-level cache together. `shared` are pairs of an operand and an
-    /// output in the same memory. Of such a pair, the operand is marked.
+    /// output in the same memory. The operand of such a pair is marked.
     ///
     /// # Errors
     /// [`Unsupported`] if a dynamic dimension has no bound.

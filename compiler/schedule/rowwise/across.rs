@@ -48,7 +48,7 @@ pub(super) struct Step<'a> {
     pub written: Vec<(usize, Tensor)>,
     /// Reductions during the walk: the number of the reduced result, the reduction, and its result.
     pub carried: Vec<(usize, Reduction, Tensor)>,
-    /// Reductions of columns. Those of inputs run before the walk, which may overwrite the columns; others run after it.
+    /// Reductions of columns. Reductions of inputs run before the walk, which may overwrite the columns; others run after it.
     pub folded: Vec<Folded>,
 }
 

@@ -22,7 +22,7 @@
 use super::types::{BinaryOp, Callee, CompareOp, End, Function, Inst, KernelConvention, Operand, Region, Signature, Value, Width};
 use std::fmt;
 
-/// Names of functions and data in texts. Those without a name print their number.
+/// Names of functions and data in texts. Functions and data without a name print their number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Names<'a> {
     /// Names of functions and kernels.

@@ -21,11 +21,11 @@ const LANES: u16 = 4;
 /// Use of a value.
 #[derive(Clone, Copy)]
 enum Use {
-    /// As lanes, by an instruction with this result.
+    /// Lanes, by an instruction with this result.
     Lanes(Value),
-    /// As lanes whose upper bits count, by an instruction with this result.
+    /// Lanes whose upper bits count, by an instruction with this result.
     Extended(Value),
-    /// As stored lanes.
+    /// Stored lanes.
     Stored,
     /// Any other use.
     Other,

@@ -202,7 +202,7 @@ where
         }
     }
 
-    /// Whether the elements of a buffer, of four bytes or more, lie at multiples of four.
+    /// Tests whether the elements of a buffer lie at multiples of four. They have four bytes or more.
     fn has_words(&self, buffer: Buffer) -> bool {
         self.kernel.buffer(buffer).alignment.is_multiple_of(4)
     }

@@ -50,7 +50,7 @@ pub enum Operand<W> {
 pub struct Test<W> {
     /// How the first stands to the second.
     pub op: CompareOp,
-    /// Whether they are floats.
+    /// `true` if they are floats.
     pub floats: bool,
     /// The first.
     pub a: W,
@@ -59,7 +59,7 @@ pub struct Test<W> {
 }
 
 impl<W> Test<W> {
-    /// Of words.
+    /// Makes a comparison of words.
     pub fn words(op: CompareOp, a: W, b: Operand<W>) -> Self {
         Self { op, floats: false, a, b }
     }
@@ -75,7 +75,7 @@ impl<W> Test<W> {
 pub struct Half {
     /// The word.
     pub word: VReg,
-    /// Whether it is the upper half.
+    /// `true` for the upper half.
     pub upper: bool,
 }
 
@@ -140,14 +140,14 @@ pub trait Ops {
     }
 }
 
-/// What else the lowering of kernels wants of an instruction set.
+/// Operations that the lowering of kernels needs beside [`Ops`].
 pub trait Words: Ops<Word = VReg> + VectorOps {
     /// Relation of two operands, on which instructions depend.
     type Relation;
 
     /// Returns the relation and the operands of a comparison, as instructions take them.
     fn compared(&mut self, test: Test<VReg>) -> (Self::Relation, [Arg; 2]);
-    /// What a function of the object gives for some words.
+    /// Calls a support function of the object, and returns its results.
     fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg>;
     /// Tests whether a format of floats has registers and instructions. Otherwise words hold them, and functions compute.
     fn has_format(&self, lane: Lane) -> bool;
@@ -155,9 +155,9 @@ pub trait Words: Ops<Word = VReg> + VectorOps {
     fn only_aligned(&self) -> bool {
         false
     }
-    /// Whether the elements that a load gives are only wanted with zeros above.
+    /// Tests whether all uses of loaded elements need zeros in the upper bits.
     fn wants_zeros(&self, loaded: Value) -> bool;
-    /// Whether products take either half of a word as a factor.
+    /// Tells whether products take either half of a word as a factor.
     fn has_halves(&self) -> bool {
         false
     }
@@ -165,7 +165,7 @@ pub trait Words: Ops<Word = VReg> + VectorOps {
     fn takes_apart(&self) -> bool {
         false
     }
-    /// Whether only such products use the elements that a load gives.
+    /// Tests whether only such products use loaded elements.
     fn loads_factors(&self, _loaded: Value) -> bool {
         false
     }

@@ -17,9 +17,9 @@ use rustc_hash::FxHashMap;
 enum Use {
     /// A factor of sixteen products, with the other factor.
     Factor(Value),
-    /// As bytes, beside this value or for it.
+    /// Bytes, beside this value or for it.
     Bytes(Value),
-    /// As stored bytes.
+    /// Stored bytes.
     Stored,
     /// Any other use.
     Other,
@@ -209,7 +209,7 @@ where
         Ok(Held::Vectors(both.map(|(x, y)| self.two_bytes(op, x, y)).collect::<Result<_, _>>()?))
     }
 
-    /// Returns the vector registers of a value's held bytes. Those of a constant are equal, and are copied.
+    /// Returns the vector registers of a value's held bytes. Registers of a constant are equal, and are copied.
     pub(super) fn as_bytes(&mut self, value: Value, held: Held) -> Result<Vec<VReg>, CodegenError> {
         match held {
             Held::Vectors(vectors) => Ok(vectors),

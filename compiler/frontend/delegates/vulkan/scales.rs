@@ -94,7 +94,7 @@ fn integers(stored: &[u8], [bytes, columns]: [usize; 2], order: First) -> Vec<u8
     stored.chunks_exact(bytes.max(1)).flat_map(row).collect()
 }
 
-/// Two numbers a byte. Where the last has no other, that is 0.
+/// Two numbers a byte. A last number without a partner is joined with 0.
 fn pairs(numbers: &[u8], joined: impl Fn([u8; 2]) -> u8) -> Vec<u8> {
     // A stored 8 stands for 0.
     numbers.chunks(2).map(|pair| joined([pair[0], pair.get(1).copied().unwrap_or(8)])).collect()

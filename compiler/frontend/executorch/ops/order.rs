@@ -68,7 +68,7 @@ fn top_k(c: &mut Call<'_, '_, '_>) -> Outcome {
     first(c, &line, order(largest), Extent::Static(count), 5)
 }
 
-/// (self, …, dim, descending, values, indices): argument `at` is the dimension. Of equal elements the first comes first.
+/// (self, …, dim, descending, values, indices): argument `at` is the dimension. Equal elements keep their order.
 fn sort(c: &mut Call<'_, '_, '_>, at: usize) -> Outcome {
     let descending = c.flag(at + 1)?;
     let line = Line::of(c, c.int(at)?)?;

@@ -55,8 +55,8 @@ impl Call<'_, '_, '_> {
         self.graph().compute(operands, |terms, x| build(terms.builder(), x))
     }
 
-    /// A value converted to another element type: integers wrap, floats truncate, to bool whether it is not zero. Of complex numbers other types take
-    /// the real part.
+    /// A value converted to another element type: integers wrap, floats truncate, to bool whether it is not zero. Other types take the real part of
+    /// complex numbers.
     ///
     /// # Errors
     /// Never for the element types that files have.

@@ -231,7 +231,7 @@ fn negative(b: &mut ExpressionBuilder, x: Node) -> Built {
     op(b, ScalarOp::Neg, &[x])
 }
 
-/// −1, 0 or 1; NaN stays, as ExecuTorch's kernel has it and PyTorch does not. Of a truth value, itself.
+/// −1, 0 or 1; NaN stays, as ExecuTorch's kernel has it and PyTorch does not. A truth value is its own sign.
 fn sign(b: &mut ExpressionBuilder, x: Node) -> Built {
     let ty = b.ty(x);
     if ty == ElementType::Bool {

@@ -1,8 +1,8 @@
 //! TFLite Micro's signal operators, which compute features of audio samples, one frame a call.
 //!
 //! They are custom operators whose options are FlexBuffers. Results equal the runtime's portable kernels bit for bit: integers are fixed point, and
-//! wrap, saturate and round like them. Those kernels leave some outputs unwritten (a frame that is not yet full, energies outside the range). Here
-//! these outputs are zeros.
+//! wrap, saturate and round like them. The runtime's kernels leave some outputs unwritten (a frame that is not yet full, energies outside the range).
+//! Here these outputs are zeros.
 
 mod auto_scale;
 mod common;

@@ -11,7 +11,7 @@
 //!
 //! The rounds of one workgroup can be chosen freely: they are rounds that read the same places (`uniform.rs`).
 //!
-//! If a loop ends at a number known only at run time, there are positions for the maximum number of rounds. Those beyond its end do nothing. A
+//! If a loop ends at a number known only at run time, there are positions for the maximum number of rounds. Positions beyond its end do nothing. A
 //! separate kernel computes how many workgroups are needed (`counts.rs`).
 //!
 //! A kernel without such a loop has one position. It is correct, but slow. Few positions with long rows become workgroups (`team.rs`). If the lanes

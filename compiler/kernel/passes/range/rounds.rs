@@ -1,8 +1,8 @@
 //! Ranges of the rounds of an independent loop. The marks of loops say which rounds are independent, and which scratch buffers are private to a round.
 //!
-//! The loop is the first one that accesses an output, or is inside such loops. A range repeats what is before the loop, which accesses no output. What
-//! is after the loop, such as the rest of a row, runs with the last round. A mark says nothing about statements in a row, so the places of accesses
-//! decide if the rounds are independent of them (`kernel/dependence/`).
+//! The loop is the first one that accesses an output, or is inside such loops. A range repeats what is before the loop, which accesses no output.
+//! Statements after the loop, such as the rest of a row, run with the last round. A mark says nothing about statements in a row, so the places of
+//! accesses decide if the rounds are independent of them (`kernel/dependence/`).
 
 use super::super::values::Values;
 use super::in_ranges::InRanges;

@@ -66,7 +66,7 @@ pub(in crate::schedule::contraction) fn words(machine: &Machine, form: Form) -> 
     WORDS.iter().find(|words| (words.takes)(machine, form))
 }
 
-/// Tiles of machines that have a position for each tile, at the same time. Those with the fewest loads for a product come first.
+/// Tiles of machines that have a position for each tile, at the same time. Tiles with the fewest loads for a product come first.
 pub(super) const TILES_OF_POSITIONS: [Tile; 5] = [
     Tile { pixels: 4, vectors: 4 },
     Tile { pixels: 4, vectors: 2 },

@@ -15,8 +15,8 @@
 //!   is subtracted from negative products, unless all of these give the least result.
 //! - `trunc(sum · scale + c)` in binary32. c is chosen by the bounds, and has the sum's sign if negative results matter. One more rounding, of the
 //!   24-bit sum, is the reason why it suits multipliers above about 2⁻⁹.
-//! - The same expression, rounded towards zero, which truncation does anyway. All 24 bits of the scale count, so it suits multipliers above about
-//!   2⁻¹¹. The kernel must set the processor's rounding mode.
+//! - `trunc(sum · scale + c)`, rounded towards zero, which truncation does anyway. All 24 bits of the scale count, so it suits multipliers above
+//!   about 2⁻¹¹. The kernel must set the processor's rounding mode.
 //! - `trunc(sum · scale + (sum · rest + c))`, rounded towards zero, with the scale in two numbers: for all other multipliers. The inner sum is below
 //!   2. Its rounding error is less than the growth of the outer sum from one sum to the next, so results never fall.
 //! - These sequences for a product of two small integers, which is exact in binary32. Work on the factor of a channel alone can move out of loops.

@@ -1,7 +1,7 @@
 //! Tests of support functions over all operands of binary32, and over many pairs of operands. Each run tests a part.
 //!
-//! With `MODELC_ALL_FLOATS=1`, functions of one operand are tested with every operand. Those of two are tested with all pairs of [`patterns`] and with
-//! [`PAIRS`] pseudo-random pairs.
+//! With `MODELC_ALL_FLOATS=1`, functions of one operand are tested with every operand. Functions of two are tested with all pairs of [`patterns`],
+//! and with [`PAIRS`] pseudo-random pairs.
 
 use super::tests::{Random, call, host, infinity, is_nan, sign};
 use crate::codegen::support::{FloatOp, Format, Support};
