@@ -7,7 +7,7 @@ use std::process::Command;
 use xtask::docs::page;
 use xtask::docs::site::{self, Site};
 
-/// Limit of the words of a sentence in README.md, `docs/` and `--help`. In `docs/ARCHITECTURE.md` a colon or a semicolon also ends a sentence.
+/// Limit of the words of a sentence in READMEs, `docs/` and `--help`. In `docs/ARCHITECTURE.md` a colon or a semicolon also ends a sentence.
 const MOST_WORDS: usize = 25;
 /// Limit of the lines of that page.
 const MOST_LINES: usize = 120;
@@ -20,11 +20,11 @@ fn documents() -> Vec<PathBuf> {
     files_ending_with(".md")
 }
 
-/// Returns README.md, CONTRIBUTING.md and the pages of `docs/`, which are for strangers.
+/// Returns the READMEs of all folders, CONTRIBUTING.md and the pages of `docs/`.
 fn pages() -> Vec<PathBuf> {
     let is_page = |path: &PathBuf| {
         let folder = path.parent().expect("a document is in a folder");
-        folder == root().join("docs") || folder == root()
+        folder == root().join("docs") || folder == root() || path.ends_with("README.md")
     };
     documents().into_iter().filter(is_page).collect()
 }

@@ -3,77 +3,19 @@
 
 mod comments;
 mod documents;
+mod floors;
 mod modules;
 mod repository;
 mod signatures;
 mod source;
 
+use floors::Floor;
 use modules::{Circles, File, Modules, floor};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Floors that each floor may use beside itself, `diagnostic` and the entity crate. `docs/ARCHITECTURE.md` has the reasons.
-const ALLOWED: &[(&str, &[&str])] = &[
-    ("cursor", &[]),
-    ("ir", &["cursor"]),
-    ("kernel", &["cursor"]),
-    ("machine", &[]),
-    ("plan", &["parallel"]),
-    ("parallel", &[]),
-    ("schema", &[]),
-    ("diagnostic", &[]),
-    ("program", &["ir", "kernel", "machine"]),
-    ("operators", &["ir"]),
-    ("frontend", &["ir", "operators", "schema"]),
-    ("passes", &["ir"]),
-    ("fuse", &["ir"]),
-    ("schedule", &["ir", "fuse", "kernel", "machine", "program", "parallel"]),
-    ("lower", &["ir", "fuse", "kernel", "machine", "plan", "program", "schedule", "parallel"]),
-    ("target", &["machine"]),
-    ("compare", &["ir"]),
-    ("interface", &["ir", "machine", "program"]),
-    ("codegen", &["ir", "kernel", "machine", "program", "interface", "target", "parallel"]),
-    ("input", &["frontend", "ir"]),
-    ("emit", &["codegen", "compare", "interface", "ir", "kernel", "machine", "npz", "program", "target"]),
-    (
-        "compile",
-        &[
-            "codegen",
-            "emit",
-            "frontend",
-            "input",
-            "interface",
-            "ir",
-            "lower",
-            "machine",
-            "pipeline",
-            "plan",
-            "program",
-            "schedule",
-            "target",
-        ],
-    ),
-    (
-        "api",
-        &[
-            "codegen",
-            "compile",
-            "emit",
-            "frontend",
-            "input",
-            "interface",
-            "ir",
-            "jit",
-            "lower",
-            "machine",
-            "pipeline",
-            "program",
-            "schedule",
-            "target",
-        ],
-    ),
-    ("jit", &["codegen", "interface", "ir", "kernel", "machine", "program", "target"]),
-];
+/// Files that are no floors: they declare modules, and start the command line.
+const ROOTS: &[&str] = &["lib", "main"];
 
 /// Floors without cycles of files.
 const WITHOUT_CIRCLES: &[&str] = &[
@@ -112,24 +54,38 @@ fn files() -> Vec<File> {
     modules.expect("the compiler's files can be read").files()
 }
 
+/// The floors that the page of architecture names.
+fn floors_of_page() -> Vec<Floor> {
+    floors::of_page(&std::fs::read_to_string(repository::root().join("docs/ARCHITECTURE.md")).expect("the page is there"))
+}
+
 #[test]
-fn imports_run_downwards() {
-    let files = files();
-    let allowed: BTreeMap<_, _> = ALLOWED.iter().copied().collect();
+fn the_page_names_each_floor_once() {
+    let floors = floors_of_page();
+    let mut named: Vec<String> = floors.iter().map(|floor| floor.name.clone()).collect();
+    named.sort();
+    let there: BTreeSet<String> = files().iter().map(|file| floor(&file.path)).filter(|name| !ROOTS.contains(&name.as_str())).collect();
+    assert_eq!(named, there.into_iter().collect::<Vec<_>>());
+    let unknown: Vec<&String> =
+        floors.iter().flat_map(|floor| floor.may_use.iter().flatten()).filter(|name| !named.contains(name)).collect();
+    assert!(unknown.is_empty(), "floors may use {unknown:?}");
+}
+
+#[test]
+fn imports_are_those_of_the_page() {
+    let floors: BTreeMap<String, Option<Vec<String>>> = floors_of_page().into_iter().map(|floor| (floor.name, floor.may_use)).collect();
     let mut wrong = Vec::new();
-    for floor_name in allowed.keys() {
-        assert!(files.iter().any(|file| floor(&file.path) == *floor_name), "there is no floor {floor_name}");
-    }
-    for file in &files {
-        let Some(may) = allowed.get(floor(&file.path).as_str()) else { continue };
+    for file in &files() {
+        let own = floor(&file.path);
+        let Some(Some(may)) = floors.get(&own) else { continue };
         for (used, by) in &file.uses {
             let used = floor(used);
-            if used != floor(&file.path) && used != "diagnostic" && used != "lib" && !may.contains(&used.as_str()) {
+            if used != own && used != "diagnostic" && used != "lib" && !may.contains(&used) {
                 wrong.push(format!("{} uses {used}: {by}", file.path.display()));
             }
         }
     }
-    assert!(wrong.is_empty(), "imports that do not run downwards:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "imports that the page does not allow:\n{}", wrong.join("\n"));
 }
 
 #[test]
