@@ -1,8 +1,8 @@
 //! Estimated effect of threads: `cargo bench --bench threads -- MODEL…`.
 //!
-//! The parts of each kernel run one after the other on one core, each measured alone. The least of its times counts, so that other work on the
-//! computer has little effect. With `n` threads, a call takes as long as its longest part and an empty call of `parallel_for`. The estimate
-//! does not include effects of parts on each other's caches and on memory bandwidth.
+//! The tasks of each kernel run one after the other on one core, each measured alone. The least of its times counts, so that other work on the
+//! computer has little effect. With `n` threads, a call takes as long as its longest task and an empty call of `parallel_for`. The estimate
+//! does not include effects of tasks on each other's caches and on memory bandwidth.
 
 use modelc::frontend::LoadOptions;
 use modelc::ir::Tensor;
@@ -23,9 +23,9 @@ const HANDING_OVER: u64 = 400;
 struct Measured {
     /// Nanoseconds of a call.
     total: u64,
-    in_parts: usize,
+    divided: usize,
     scratch_bytes: u64,
-    /// The kernels with the longest times: time, number of parts, name.
+    /// The kernels with the longest times: time, number of tasks, name.
     longest: Vec<(u64, usize, String)>,
 }
 
@@ -41,20 +41,20 @@ fn measure(path: &str, threads: u32) -> Result<Measured, Box<dyn std::error::Err
     for _ in 0..RUNS {
         instance.run(0)?;
     }
-    let mut measured = Measured { total: 0, in_parts: 0, scratch_bytes: lowered.program.methods[0].scratch_bytes, longest: vec![] };
+    let mut measured = Measured { total: 0, divided: 0, scratch_bytes: lowered.program.methods[0].scratch_bytes, longest: vec![] };
     let calls = calls(&lowered.program.methods[0].steps);
     let streams = stream_of_each(&lowered.program.methods[0].steps);
     let mut of_streams: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for (number, time) in instance.kernel_times().iter().enumerate().take(calls.len()) {
-        let parts = instance.part_times().get(number).map_or(&[][..], Vec::as_slice);
-        let time = parts.iter().max().map_or(time.least(), |longest| longest + HANDING_OVER);
+        let tasks = instance.task_times().get(number).map_or(&[][..], Vec::as_slice);
+        let time = tasks.iter().max().map_or(time.least(), |longest| longest + HANDING_OVER);
         match streams[number] {
             Some(stream) => *of_streams.entry(stream).or_default() += time,
             None => measured.total += time,
         }
-        measured.in_parts += usize::from(!parts.is_empty() || streams[number].is_some());
+        measured.divided += usize::from(!tasks.is_empty() || streams[number].is_some());
         let kernel = &lowered.program.kernels[calls[number].kernel];
-        measured.longest.push((time, parts.len(), format!("{} {}", kernel.name, calls[number].origin.schedule)));
+        measured.longest.push((time, tasks.len(), format!("{} {}", kernel.name, calls[number].origin.schedule)));
     }
     // Streams take as long as the longest of them.
     let sides: BTreeSet<usize> = of_streams.keys().map(|(side, _)| *side).collect();
@@ -84,7 +84,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     println!(
         "{:44} {:>10} {:>10} {:>6} {:>10} {:>6} {:>9} {:>9} {:>8}",
-        "model", "1, µs", "2, µs", "", "4, µs", "", "B at 1", "B at 2", "in parts"
+        "model", "1, µs", "2, µs", "", "4, µs", "", "B at 1", "B at 2", "divided"
     );
     for path in &names {
         let [one, two, four] = [measure(path, 1)?, measure(path, 2)?, measure(path, 4)?];
@@ -100,11 +100,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             gain(&four),
             one.scratch_bytes,
             two.scratch_bytes,
-            two.in_parts,
+            two.divided,
             two.longest.len()
         );
-        for (time, parts, kernel) in two.longest.iter().filter(|(_, parts, _)| *parts == 0).take(4) {
-            println!("    whole: {:>8.1} µs, {parts} parts: {kernel}", *time as f64 / 1e3);
+        for (time, tasks, kernel) in two.longest.iter().filter(|(_, tasks, _)| *tasks == 0).take(4) {
+            println!("    whole: {:>8.1} µs, {tasks} tasks: {kernel}", *time as f64 / 1e3);
         }
     }
     Ok(())

@@ -70,7 +70,7 @@ pub struct Gpu {
     /// `true` if one instruction adds the products of four bytes.
     pub byte_dots: bool,
     /// `true` if workgroups should copy rows of products to shared memory: for devices with enough of it near their arithmetic.
-    pub stages_tiles: bool,
+    pub shares_tiles: bool,
 }
 
 impl Gpu {
@@ -608,7 +608,7 @@ const VULKAN_1_1: Gpu = Gpu {
     offset_alignment: OFFSET_ALIGNMENT,
     narrow_storage: false,
     byte_dots: false,
-    stages_tiles: false,
+    shares_tiles: false,
 };
 
 /// Makes a profile of GPUs, whose vectors are four words. A kernel runs once for each position of a grid.
@@ -639,7 +639,7 @@ pub const GPUS: &[GpuMachine] = &[
             bindings: 8,
             narrow_storage: true,
             byte_dots: true,
-            stages_tiles: true,
+            shares_tiles: true,
             ..VULKAN_1_1
         },
     ),

@@ -58,7 +58,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         write_perf_map(&files, &engine.symbols)?;
     }
     let found = progress::counting(&format!("measuring {}", arguments.model), "runs", |done| phases(arguments, batch, &mut engine, done))?;
-    let Phases { calls, first, warmup, steady, calls_in_parts } = found;
+    let Phases { calls, first, warmup, steady, parallel_calls } = found;
     let calls = &calls[..arguments.measured(&calls)];
     if let Some(path) = &arguments.csv {
         let lines: String = steady.totals().iter().enumerate().map(|(run, ns)| format!("{run},{ns}\n")).collect();
@@ -68,7 +68,7 @@ pub fn execute(arguments: &Arguments) -> Result<Outcome, Diagnostics> {
         [("first", &first), ("warm-up", &warmup), ("steady", &steady)].map(|(name, times)| (name, Statistics::new(&times.totals())));
     let profile = match arguments.profiles() {
         true => Some(progress::during("measuring the peaks of this computer", || {
-            profile::profile(&mut engine, &batch.model.module, calls, calls_in_parts)
+            profile::profile(&mut engine, &batch.model.module, calls, parallel_calls)
         })?),
         false => None,
     };
@@ -95,7 +95,7 @@ struct Phases<'b> {
     warmup: Times,
     steady: Times,
     /// Number of parallel calls in a steady run.
-    calls_in_parts: u64,
+    parallel_calls: u64,
 }
 
 fn phases<'b>(arguments: &Arguments, batch: &'b Batch, engine: &mut Engine, done: &Steps) -> Result<Phases<'b>, Diagnostics> {
@@ -110,10 +110,10 @@ fn phases<'b>(arguments: &Arguments, batch: &'b Batch, engine: &mut Engine, done
     let (most, delay) = (seconds(arguments.max_secs), seconds(arguments.run_delay));
     let warmup = measure(engine, measured, &Until { runs: arguments.warmup_runs, least: Duration::ZERO, most, delay }, done)?;
     engine.instance.clear_kernel_times();
-    let before = engine.instance.calls_in_parts();
+    let before = engine.instance.parallel_calls();
     let steady = measure(engine, measured, &Until { runs: arguments.num_runs, least: seconds(arguments.min_secs), most, delay }, done)?;
-    let calls_in_parts = (engine.instance.calls_in_parts() - before) / steady.0.len().max(1) as u64;
-    Ok(Phases { calls, first, warmup, steady, calls_in_parts })
+    let parallel_calls = (engine.instance.parallel_calls() - before) / steady.0.len().max(1) as u64;
+    Ok(Phases { calls, first, warmup, steady, parallel_calls })
 }
 
 /// Writes one line for each function: address and size in hexadecimal, name. perf expects the map of a process under this file name.
@@ -228,7 +228,7 @@ fn json_text(arguments: &Arguments, engine: &Engine, measured: &Measured<'_>) ->
         "kernels": profile.map(Profile::kernels_json),
         "regions": profile.map(|profile| regions::json(&profile.regions)),
         "peaks": profile.map(Profile::peaks_json),
-        "parts": profile.map(Profile::parts_json),
+        "parts": profile.map(Profile::parallel_json),
     });
     format!("{report:#}\n")
 }

@@ -24,7 +24,7 @@ enum StepFault {
     #[error("what crosses in region {region} is not where it should be: {crossing:?}")]
     Crossing { region: usize, crossing: Crossing },
     /// Parallel calls with ranges of other numbers.
-    #[error("calls together are not of {rounds} rounds in {most} parts")]
+    #[error("calls together are not of {rounds} rounds in {most} tasks")]
     Ranges { rounds: u64, most: u32 },
     /// Parallel lists that are empty, or have divided calls.
     #[error("calls are not lists of whole calls: {0:?}")]

@@ -381,8 +381,8 @@ impl<'a> Driver<'a> {
         let mut deepest = 0;
         for (number, kernels) in context.levels.iter().enumerate() {
             let steps = &kernels.level.program.methods[method].steps;
-            let (parts, of_parts) = self.parts(number, steps)?;
-            let callees = Callees { parts: &parts, rows: self.rows_of(kernels.convention).map(|rows| (rows, self.data.len() as u32)) };
+            let (tasks, of_tasks) = self.tasks(number, steps)?;
+            let callees = Callees { tasks: &tasks, rows: self.rows_of(kernels.convention).map(|rows| (rows, self.data.len() as u32)) };
             let mut section = None;
             let write = || {
                 let (function, rows) = driver::split(context, number, method, first_call, &callees);
@@ -392,7 +392,7 @@ impl<'a> Driver<'a> {
             let body = self.compile(name, write)?;
             let suffix = level_suffix(&levels, number);
             self.data.extend(section.map(|section| Section { name: format!("{}{suffix}", section.name).into(), ..section }));
-            let below = u64::from(self.stack_of_kernels(kernels, steps)).max(of_parts).max(below_regions);
+            let below = u64::from(self.stack_of_kernels(kernels, steps)).max(of_tasks).max(below_regions);
             deepest = deepest.max(u64::from(body.code.stack_bytes) + below);
             bodies.push(body);
         }
@@ -424,13 +424,13 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Compiles the functions that do parts of a method's steps, in the order of [`driver::in_parts`]. Also returns the maximum stack of one with its
+    /// Compiles the functions that do tasks of a method's steps, in the order of [`driver::in_tasks`]. Also returns the maximum stack of one with its
     /// kernels.
-    fn parts(&mut self, level: usize, steps: &[Step]) -> Result<(Vec<u32>, u64), Diagnostics> {
+    fn tasks(&mut self, level: usize, steps: &[Step]) -> Result<(Vec<u32>, u64), Diagnostics> {
         let context = self.context;
         let (mut numbers, mut deepest) = (Vec::new(), 0);
         let mut known: FxHashMap<_, u32> = FxHashMap::default();
-        for work in driver::in_parts(steps, context.options.profile_hooks) {
+        for work in driver::in_tasks(steps, context.options.profile_hooks) {
             let outline = work.outline();
             if let Some(&number) = known.get(&outline) {
                 numbers.push(number);
@@ -438,7 +438,7 @@ impl<'a> Driver<'a> {
             }
             let Some(call) = work.calls().first().copied() else { continue };
             let kernel = self.functions[(context.levels[level].first as usize) + call.kernel].name.clone();
-            let body = self.compile(&kernel, || driver::part(context, level, work))?;
+            let body = self.compile(&kernel, || driver::task(context, level, work))?;
             let of_kernels = self.stack_of_calls(&context.levels[level], work.calls()).into();
             let (body, below) = self.guarded_body(body, of_kernels, |number| format!("{kernel}_work{number}"), Some(level));
             deepest = deepest.max(u64::from(body.code.stack_bytes) + below);

@@ -22,7 +22,7 @@ pub use hooks::{AFTER, BEFORE, measured_as};
 pub(super) use lifecycle::lifecycle;
 pub(super) use method::{Callees, by_level, split, whole};
 pub(super) use moving::scratch;
-pub(super) use parts::{in_parts, part};
+pub(super) use parts::{in_tasks, task};
 pub(super) use rows::{Rows, longest, rows_of, walk_rows};
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::compose::composed;
 use super::flow::{Flow, Item};
-use super::memory::{is_view, part_of, viewed};
+use super::memory::{is_view, subtensor_start, viewed};
 use super::uses::collect_handed_on;
 use super::{Epilogue, Group, Kind, MAX_NODES, Move, Node, Read, View, channel_planes, gathered, takes_epilogue, turned, widened};
 use crate::ir::{Function, Inst, Module, Op, Value};
@@ -97,14 +97,14 @@ impl Grouping<'_> {
         nodes
     }
 
-    /// Tests whether an instruction needs no kernel: constants are data; views, extents and parts alias other memory.
+    /// Tests whether an instruction needs no kernel: constants are data; views, extents and subtensors alias other memory.
     fn is_free(&self, inst: Inst) -> bool {
         let data = &self.function.insts[inst];
-        matches!(data.op(), Op::Constant | Op::IndexConstant | Op::ExtentOf) || is_view(self.function, inst) || self.is_part(inst)
+        matches!(data.op(), Op::Constant | Op::IndexConstant | Op::ExtentOf) || is_view(self.function, inst) || self.is_subtensor(inst)
     }
 
-    fn is_part(&self, inst: Inst) -> bool {
-        part_of(self.function, inst).is_some() && !self.handed_on.contains(&self.function.insts[inst].results[0])
+    fn is_subtensor(&self, inst: Inst) -> bool {
+        subtensor_start(self.function, inst).is_some() && !self.handed_on.contains(&self.function.insts[inst].results[0])
     }
 
     /// Returns a branch's body, which ends with the moves to the results.
@@ -209,7 +209,7 @@ impl Grouping<'_> {
             let listed = items[start..].iter().any(|item| matches!(item, Item::Inst(i) if *i == inst));
             match data.op() {
                 Op::Constant => return listed,
-                _ if listed && (is_view(self.function, inst) || self.is_part(inst)) => value = data.operands[0],
+                _ if listed && (is_view(self.function, inst) || self.is_subtensor(inst)) => value = data.operands[0],
                 _ => return false,
             }
             if self.available.contains(&value) {

@@ -2,7 +2,7 @@
 //! pixel side by side on the way. So no kernel of its own transposes the image, and the transposed image takes no memory.
 
 use super::flow::{Item, each_inst};
-use super::memory::{part_of, row_major};
+use super::memory::{row_major, subtensor_start};
 use crate::ir::{ElementType, Function, Inst, InstData, Operation, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
@@ -55,7 +55,7 @@ fn rows_of(function: &Function, value: Value) -> Option<(Value, u64)> {
     let Some(inst) = function.defining_inst(value) else { return Some((value, 0)) };
     let Operation::Slice(slice) = &function.insts[inst].operation else { return Some((value, 0)) };
     let image = function.insts[inst].operands[0];
-    let cuts_rows = row_major(function, image)?.len() == 4 && part_of(function, inst).is_some();
+    let cuts_rows = row_major(function, image)?.len() == 4 && subtensor_start(function, inst).is_some();
     let only_rows = [0, 2, 3].iter().all(|&dimension| function.tensor(value).shape[dimension] == function.tensor(image).shape[dimension]);
     (cuts_rows && only_rows).then_some((image, slice.start[1].as_static()?))
 }

@@ -82,7 +82,7 @@ impl<'a> Line<'a> {
         self.groups[number].as_ref().expect("a group that was merged into another one is not asked for")
     }
 
-    /// Returns the groups that compute a value, directly or through a view, part or extent.
+    /// Returns the groups that compute a value, directly or through a view, subtensor or extent.
     fn sources(&self, value: Value) -> Vec<Number> {
         if let Some(&maker) = self.makers.get(&value) {
             return vec![self.now(maker)];
@@ -228,7 +228,7 @@ impl<'a> Line<'a> {
         Some(self.function.values[output].ty.as_tensor()?.shape.clone())
     }
 
-    /// Tests whether the second group reads results of the first directly, and not through views, parts or extents. Also limits the tensors of
+    /// Tests whether the second group reads results of the first directly, and not through views, subtensors or extents. Also limits the tensors of
     /// both.
     fn reads_elements(&self, first: Number, second: Number) -> bool {
         let (one, other) = (self.group(first), self.group(second));

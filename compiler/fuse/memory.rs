@@ -19,7 +19,7 @@ pub fn is_view(function: &Function, inst: Inst) -> bool {
 }
 
 /// Returns the byte offset of a slice in its operand, if the result is a contiguous range of the operand and so needs no memory of its own.
-pub fn part_of(function: &Function, inst: Inst) -> Option<u64> {
+pub fn subtensor_start(function: &Function, inst: Inst) -> Option<u64> {
     let data = &function.insts[inst];
     let Operation::Slice(slice) = &data.operation else { return None };
     if slice.stride.iter().any(|&stride| stride != 1) {

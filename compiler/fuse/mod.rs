@@ -46,7 +46,7 @@ pub use fusions::{Fusions, Merge};
 use group::takes_epilogue;
 pub use group::{Epilogue, Group, Kind, Root, Rowwise};
 pub use grouping::group;
-pub use memory::{is_view, part_of, row_major, viewed};
+pub use memory::{is_view, row_major, subtensor_start, viewed};
 pub use node::{Grouped, Move, Node};
 pub use read::{Read, Stored, View};
 pub use turned::Transposed;

@@ -1,7 +1,7 @@
 //! Work of the JIT between kernels: it measures times, keeps results of kernels, and overwrites dead scratch memory.
 
 use super::options::{JitOptions, LiveRanges};
-use super::threads::{Order, Part, Threads};
+use super::threads::{Order, Task, Threads};
 use crate::codegen::driver::{AFTER, BEFORE};
 use crate::program::{Address, Method, Moving, calls};
 use std::ffi::c_void;
@@ -95,11 +95,11 @@ pub struct Hooks {
     observations: Vec<Observation>,
     threads: Option<Threads>,
     /// Number of parallel kernel calls.
-    in_parts: u64,
+    parallel_calls: u64,
     /// The running call.
     call: usize,
-    /// Least time of each part of each kernel call, if parts run one after the other.
-    part_times: Vec<Vec<u64>>,
+    /// Least time of each task of each kernel call, if tasks run one after the other.
+    task_times: Vec<Vec<u64>>,
 }
 
 impl Hooks {
@@ -130,9 +130,9 @@ impl Hooks {
             outputs: vec![],
             observations: vec![],
             threads: (threads > 1).then(|| Threads::new(threads, order)),
-            in_parts: 0,
+            parallel_calls: 0,
             call: 0,
-            part_times: if options.profile { vec![vec![]; count] } else { vec![] },
+            task_times: if options.profile { vec![vec![]; count] } else { vec![] },
         }
     }
 
@@ -181,13 +181,13 @@ impl Hooks {
         self.times.fill(KernelTime::default());
     }
 
-    pub(super) fn part_times(&self) -> &[Vec<u64>] {
-        &self.part_times
+    pub(super) fn task_times(&self) -> &[Vec<u64>] {
+        &self.task_times
     }
 
     /// Returns the number of parallel kernel calls.
-    pub(super) fn in_parts(&self) -> u64 {
-        self.in_parts
+    pub(super) fn parallel_calls(&self) -> u64 {
+        self.parallel_calls
     }
 
     /// Returns the time of a parallel call without work, if there are threads.
@@ -245,7 +245,7 @@ impl Hooks {
     }
 }
 
-/// Updates the least times of parts. A call with another number of parts replaces them.
+/// Updates the least times of tasks. A call with another number of tasks replaces them.
 fn least(known: &mut Vec<u64>, times: &[u64]) {
     if known.len() == times.len() {
         known.iter_mut().zip(times).for_each(|(known, &time)| *known = time.min(*known));
@@ -294,14 +294,14 @@ macro_rules! callback {
         }
 
         /// `parallel_for` of an instance; `user` points to its hooks.
-        extern $abi fn parallel_for(user: *mut Hooks, count: u32, part: Part, shared: *mut c_void) {
+        extern $abi fn parallel_for(user: *mut Hooks, count: u32, task: Task, shared: *mut c_void) {
             // SAFETY: as for on_kernel; the driver calls one of them at a time.
             let hooks = unsafe { &mut *user };
-            hooks.in_parts += 1;
+            hooks.parallel_calls += 1;
             if let Some(threads) = &mut hooks.threads {
-                // SAFETY: the driver's parts may run at the same time, and what they share is on its stack until this returns.
-                unsafe { threads.run(count, part, shared) };
-                if let Some(known) = hooks.part_times.get_mut(hooks.call) {
+                // SAFETY: the driver's tasks may run at the same time, and what they share is on its stack until this returns.
+                unsafe { threads.run(count, task, shared) };
+                if let Some(known) = hooks.task_times.get_mut(hooks.call) {
                     least(known, threads.times());
                 }
             }

@@ -325,14 +325,14 @@ impl Instance {
         }
     }
 
-    /// Returns the least nanoseconds of each part of each kernel call. They exist if parts ran one after the other during a profile.
-    pub fn part_times(&self) -> &[Vec<u64>] {
-        self.hooks.part_times()
+    /// Returns the least nanoseconds of each task of each kernel call. They exist if tasks ran one after the other during a profile.
+    pub fn task_times(&self) -> &[Vec<u64>] {
+        self.hooks.task_times()
     }
 
     /// Returns the number of parallel kernel calls.
-    pub fn calls_in_parts(&self) -> u64 {
-        self.hooks.in_parts()
+    pub fn parallel_calls(&self) -> u64 {
+        self.hooks.parallel_calls()
     }
 
     /// Returns the time of a parallel call without work; `None` on one thread.

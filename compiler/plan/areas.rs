@@ -18,7 +18,7 @@ mod placement;
 mod room;
 mod search;
 
-pub use placement::{Area, Part, PlaceError, Placement, Shortage};
+pub use placement::{Area, AreaPlan, PlaceError, Placement, Shortage};
 
 use super::lifetimes::Lifetimes;
 use super::request::{PlanError, Request};
@@ -36,9 +36,10 @@ pub fn place(request: &Request, areas: &[Area], planner: Planner) -> Result<Plac
     let found = search::search((request, planner), &items, areas)?;
     let lower_bound = bound::of_cost(&items, areas);
     let moved = |area: usize| found.of.iter().zip(&items.list).filter(|(of, _)| **of == area).map(|(_, item)| item.moved).sum();
-    let parts = found.rooms.into_iter().enumerate().map(|(area, room)| room.part(moved(area))).collect::<Result<Vec<Part>, PlanError>>()?;
+    let areas =
+        found.rooms.into_iter().enumerate().map(|(area, room)| room.of_area(moved(area))).collect::<Result<Vec<AreaPlan>, PlanError>>()?;
     let optimal = found.is_exhaustive || found.cost == lower_bound;
-    Ok(Placement { parts, cost: found.cost, lower_bound: if optimal { found.cost } else { lower_bound }, optimal })
+    Ok(Placement { areas, cost: found.cost, lower_bound: if optimal { found.cost } else { lower_bound }, optimal })
 }
 
 #[cfg(test)]

@@ -15,36 +15,36 @@ const ALIGNMENT: u64 = 64;
 /// # Errors
 /// The first error of the plan. Offsets in messages count from the start of the first area.
 pub fn check_areas(request: &Request, areas: &[Area], placement: &Placement) -> Result<(), CheckError> {
-    if areas.len() != placement.parts.len() {
+    if areas.len() != placement.areas.len() {
         return Err(CheckError::Shape);
     }
     let mut whole = Plan { offset: vec![None; request.tensors.len()], scratch: vec![], arena_bytes: 0, ..empty() };
     whole.scratch = request.steps.iter().map(|step| vec![u64::MAX; step.scratch.len()]).collect();
-    for (number, (area, part)) in areas.iter().zip(&placement.parts).enumerate() {
-        if part.plan.arena_bytes > area.bytes {
-            return Err(CheckError::OutOfBounds { name: format!("area {number}"), offset: part.plan.arena_bytes });
+    for (number, (area, own)) in areas.iter().zip(&placement.areas).enumerate() {
+        if own.plan.arena_bytes > area.bytes {
+            return Err(CheckError::OutOfBounds { name: format!("area {number}"), offset: own.plan.arena_bytes });
         }
-        if part.plan.offset.len() != request.tensors.len() || part.plan.scratch.len() != request.steps.len() {
+        if own.plan.offset.len() != request.tensors.len() || own.plan.scratch.len() != request.steps.len() {
             return Err(CheckError::Shape);
         }
         tensors(request, placement, number, &mut whole)?;
         scratch(request, placement, number, &mut whole)?;
-        whole.arena_bytes = (whole.arena_bytes + part.plan.arena_bytes).next_multiple_of(ALIGNMENT);
+        whole.arena_bytes = (whole.arena_bytes + own.plan.arena_bytes).next_multiple_of(ALIGNMENT);
     }
     check(request, &whole)
 }
 
 /// Adds the tensors of an area to the plan of all areas.
 fn tensors(request: &Request, placement: &Placement, number: usize, whole: &mut Plan) -> Result<(), CheckError> {
-    let part = &placement.parts[number];
+    let own = &placement.areas[number];
     for (index, tensor) in request.tensors.iter().enumerate() {
-        let Some(offset) = part.plan.offset[index] else { continue };
+        let Some(offset) = own.plan.offset[index] else { continue };
         let name = || tensor.name.clone();
-        if offset.checked_add(tensor.bytes).is_none_or(|end| end > part.plan.arena_bytes) && tensor.bytes > 0 {
+        if offset.checked_add(tensor.bytes).is_none_or(|end| end > own.plan.arena_bytes) && tensor.bytes > 0 {
             return Err(CheckError::OutOfBounds { name: name(), offset });
         }
         let place = &mut whole.offset[index];
-        if tensor.bytes > 0 && (place.is_some() || part.request.tensors[index].place != Place::Arena) {
+        if tensor.bytes > 0 && (place.is_some() || own.request.tensors[index].place != Place::Arena) {
             return Err(CheckError::Misplaced { name: name(), offset });
         }
         *place = Some(whole.arena_bytes + offset);
@@ -54,20 +54,20 @@ fn tensors(request: &Request, placement: &Placement, number: usize, whole: &mut 
 
 /// Adds the scratch buffers of an area to the plan of all areas.
 fn scratch(request: &Request, placement: &Placement, number: usize, whole: &mut Plan) -> Result<(), CheckError> {
-    let part = &placement.parts[number];
+    let own = &placement.areas[number];
     for (index, step) in request.steps.iter().enumerate() {
-        let here = part.request.steps.get(index).map_or(&[][..], |step| &step.scratch);
-        if here.len() != step.scratch.len() || part.plan.scratch[index].len() != here.len() {
+        let here = own.request.steps.get(index).map_or(&[][..], |step| &step.scratch);
+        if here.len() != step.scratch.len() || own.plan.scratch[index].len() != here.len() {
             return Err(CheckError::Shape);
         }
         for (buffer, (asked, here)) in step.scratch.iter().zip(here).enumerate() {
-            let offset = part.plan.scratch[index][buffer];
+            let offset = own.plan.scratch[index][buffer];
             let place = &mut whole.scratch[index][buffer];
             match here.bytes {
                 0 if asked.bytes > 0 => continue,
                 0 => *place = 0,
                 bytes if bytes != asked.bytes || *place != u64::MAX => return Err(CheckError::Shape),
-                bytes if offset.checked_add(bytes).is_none_or(|end| end > part.plan.arena_bytes) => {
+                bytes if offset.checked_add(bytes).is_none_or(|end| end > own.plan.arena_bytes) => {
                     return Err(CheckError::OutOfBounds { name: step.name.clone(), offset });
                 }
                 _ => *place = whole.arena_bytes + offset,

@@ -37,7 +37,7 @@ mod views;
 #[cfg(test)]
 mod tests;
 
-pub use areas::{Area, Part, PlaceError, Placement, Shortage};
+pub use areas::{Area, AreaPlan, PlaceError, Placement, Shortage};
 pub use check::{CheckError, check};
 pub use check_areas::check_areas;
 pub use lend::Lender;

@@ -55,10 +55,10 @@ pub fn arithmetic(machine: &Machine) -> Arithmetic {
 /// The threads that kernels are split for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Threads {
-    /// Number of threads. Memory is planned for as many parts. With 0 or 1 there is only the caller's thread, and kernels are split only if that
+    /// Number of threads. Memory is planned for as many ranges. With 0 or 1 there is only the caller's thread, and kernels are split only if that
     /// costs no memory.
     pub count: u32,
-    /// Minimum instructions of a part that is worth a thread. With 0, which tests use, every kernel that can be split is.
+    /// Minimum instructions of a range that is worth a thread. With 0, which tests use, every kernel that can be split is.
     pub least_instructions: u64,
 }
 
@@ -66,7 +66,7 @@ impl Threads {
     /// Only the caller's thread.
     pub const ALONE: Self = Self::new(1);
 
-    /// Makes a number of threads. A part is worth a thread if it takes about a microsecond, which is three times the cost of starting it.
+    /// Makes a number of threads. A range is worth a thread if it takes about a microsecond, which is three times the cost of starting it.
     pub const fn new(count: u32) -> Self {
         Self { count, least_instructions: 6000 }
     }
@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
         self.techniques.has(technique)
     }
 
-    /// Tests whether parts of kernels have memory of their own.
+    /// Tests whether ranges of kernels have memory of their own.
     pub fn is_for_threads(&self) -> bool {
         self.threads.count > 1
     }

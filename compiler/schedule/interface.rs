@@ -11,7 +11,7 @@ use crate::machine::Alignment;
 pub struct Requirements {
     /// Bytes of each scratch buffer, aligned to a cache line.
     pub scratch: Vec<u64>,
-    /// Bytes of each buffer that all parts of a kernel share, and all kernels of a group. Alignment is the same.
+    /// Bytes of each buffer that all ranges of a kernel share, and all kernels of a group. Alignment is the same.
     pub common: Vec<u64>,
     /// Pairs of a read and a written tensor that may start at the same address if the read one dies here. The schedule reads every byte before it
     /// writes this byte. If slices of the written tensor are smaller, it also reads the byte before it writes any byte after it.
@@ -64,11 +64,11 @@ impl Requirements {
         self.divides.is_some() || self.private_rounds
     }
 
-    /// Multiplies the scratch memory by the number of parts.
+    /// Multiplies the scratch memory by the number of ranges.
     #[must_use]
-    pub fn for_parts(mut self, parts: u64, alignment: Alignment) -> Self {
-        if parts > 1 {
-            self.scratch.iter_mut().for_each(|bytes| *bytes = alignment.up(*bytes) * parts);
+    pub fn for_ranges(mut self, ranges: u64, alignment: Alignment) -> Self {
+        if ranges > 1 {
+            self.scratch.iter_mut().for_each(|bytes| *bytes = alignment.up(*bytes) * ranges);
         }
         self
     }
@@ -109,10 +109,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scratch_memory_of_parts_lies_at_cache_lines() {
+    fn scratch_memory_of_ranges_lies_at_cache_lines() {
         let needs = Requirements { scratch: vec![100, 64], common: vec![40], ..Requirements::default() };
-        assert_eq!(needs.clone().for_parts(1, Alignment::LINE), needs);
-        let of_three = needs.for_parts(3, Alignment::LINE);
+        assert_eq!(needs.clone().for_ranges(1, Alignment::LINE), needs);
+        let of_three = needs.for_ranges(3, Alignment::LINE);
         assert_eq!((of_three.scratch, of_three.common), (vec![384, 192], vec![40]));
     }
 }

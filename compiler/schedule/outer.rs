@@ -75,11 +75,11 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Returns the number of parts that need scratch memory.
-    pub fn scratch_parts(&self) -> u64 {
+    /// Returns the number of ranges that need scratch memory.
+    pub fn scratch_ranges(&self) -> u64 {
         match self {
-            Self::Whole(whole) => whole.scratch_parts(),
-            Self::Sliced(sliced) => sliced.kinds.iter().map(Whole::scratch_parts).max().unwrap_or(1),
+            Self::Whole(whole) => whole.scratch_ranges(),
+            Self::Sliced(sliced) => sliced.kinds.iter().map(Whole::scratch_ranges).max().unwrap_or(1),
         }
     }
 
@@ -115,7 +115,7 @@ impl Sliced<'_> {
     }
 
     fn pieces(&self, shared: &[Pair]) -> Result<Vec<Piece>, Unsupported> {
-        // In tensors that share memory, slices of different sizes begin at different places. The analysis of parts does not know this, so such
+        // In tensors that share memory, slices of different sizes begin at different places. The analysis of ranges does not know this, so such
         // kernels stay whole.
         let alike = shared.iter().all(|&Pair { read, written }| self.stride(read) == self.stride(written));
         let mut pieces = Vec::new();
@@ -126,7 +126,7 @@ impl Sliced<'_> {
                 return Err(Unsupported::SlicesOfKernels);
             };
             if !alike {
-                piece.most_parts = 1;
+                piece.most_ranges = 1;
             }
             let stride = |argument: &Argument| if let Argument::Tensor(tensor) = argument { self.stride(*tensor) } else { 0 };
             piece.slices = Some(PieceSlices {

@@ -1,4 +1,4 @@
-//! A kernel of a group and its calls: once, in parts, or for blocks of slices.
+//! A kernel of a group and its calls: once, for ranges, or for blocks of slices.
 
 use super::interface::Lowered;
 use crate::ir::Value;
@@ -9,8 +9,8 @@ pub struct Piece {
     pub lowered: Lowered,
     /// Number of rounds that ranges divide; see [`crate::kernel::passes::range`]. `None` if the kernel stays whole.
     pub extent: Option<u64>,
-    /// Maximum number of parts that are worth their cost.
-    pub most_parts: u64,
+    /// Maximum number of ranges that are worth their cost.
+    pub most_ranges: u64,
     /// Slices that it computes; `None` if it is called once.
     pub slices: Option<PieceSlices>,
 }

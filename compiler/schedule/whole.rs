@@ -1,4 +1,4 @@
-//! A group that one kernel computes, called once or in parts.
+//! A group that one kernel computes, called once or for ranges.
 //!
 //! Kernels say how their rounds divide: see [`crate::kernel::passes::range`]. Independent loops are divided only if memory is planned for threads. A
 //! tensor then gets memory of its own if sharing would keep the kernel whole.
@@ -28,7 +28,7 @@ impl<'a> Whole<'a> {
         Self { cx, schedule }
     }
 
-    /// Returns the requirements to the planner for one part.
+    /// Returns the requirements to the planner for one range.
     pub fn requirements(&self) -> Requirements {
         let mut needs = self.schedule.requirements();
         // A tensor that is also read at other positions than the written one may be read after it is overwritten.
@@ -42,7 +42,7 @@ impl<'a> Whole<'a> {
             if needs.divides.is_some() {
                 needs.may_share.retain(|pair| !needs.whole_only.contains(pair));
             }
-            // In sliding pairs, one part would read memory that another has overwritten.
+            // In sliding pairs, one range would read memory that another has overwritten.
             needs.may_slide.clear();
         }
         needs
@@ -56,8 +56,8 @@ impl<'a> Whole<'a> {
         group.root().is_some() && group.inputs(function).into_iter().any(|other| other != tensor && viewed(function, other) == memory)
     }
 
-    /// Returns the number of parts that need scratch memory.
-    pub fn scratch_parts(&self) -> u64 {
+    /// Returns the number of ranges that need scratch memory.
+    pub fn scratch_ranges(&self) -> u64 {
         if self.cx.is_for_threads() && self.schedule.requirements().gives_ranges_scratch() { self.cx.threads.count.into() } else { 1 }
     }
 
@@ -72,7 +72,7 @@ impl<'a> Whole<'a> {
     fn piece(&self, mut lowered: Lowered, shared: &[Pair]) -> Piece {
         let most = self.cx.machine.alignment().bytes() as u32;
         lowered.kernel.buffers.iter_mut().for_each(|buffer| buffer.alignment = buffer.alignment.min(most));
-        let (mut extent, mut most_parts) = (None, u64::MAX);
+        let (mut extent, mut most_ranges) = (None, u64::MAX);
         if let Some(InRanges { kernel, rounds }) = range::of_divide(&lowered.kernel) {
             lowered.kernel = kernel;
             extent = Some(rounds);
@@ -81,16 +81,16 @@ impl<'a> Whole<'a> {
             let vector_bytes = self.cx.machine.vector_bytes().into();
             let whole: Vec<i64> = extent.map_or(vec![], |extent| vec![0, extent as i64]);
             let worth = |least: u64| instructions(&lowered.kernel, &whole, vector_bytes).checked_div(least);
-            most_parts = worth(self.cx.threads.least_instructions).unwrap_or(u64::MAX);
+            most_ranges = worth(self.cx.threads.least_instructions).unwrap_or(u64::MAX);
             if extent.is_none()
-                && most_parts > 1
+                && most_ranges > 1
                 && let Some(InRanges { kernel, rounds }) = range::of_rounds(&lowered.kernel, &places(&lowered.arguments, shared))
             {
                 lowered.kernel = kernel;
                 extent = Some(rounds);
             }
         }
-        Piece { lowered, extent, most_parts, slices: None }
+        Piece { lowered, extent, most_ranges, slices: None }
     }
 }
 

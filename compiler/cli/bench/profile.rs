@@ -30,7 +30,7 @@ pub struct Profile {
     rows: Vec<Row>,
     /// The calls by operator.
     operators: Vec<Operator>,
-    parts: Option<InParts>,
+    parallel: Option<ParallelCalls>,
     /// The regions that ran on a device.
     pub regions: Vec<RegionProfile>,
 }
@@ -44,7 +44,7 @@ struct Operator {
 }
 
 /// The cost of parallel calls.
-struct InParts {
+struct ParallelCalls {
     /// Number of parallel calls in a run.
     calls: u64,
     /// Time of a parallel call without work.
@@ -55,7 +55,7 @@ struct InParts {
     streams: Vec<Vec<usize>>,
 }
 
-impl InParts {
+impl ParallelCalls {
     fn text(&self) -> String {
         let Self { calls, empty, together, streams } = self;
         let all: usize = together.iter().sum();
@@ -164,8 +164,8 @@ impl Profile {
             let numbers = [time, share, String::new(), peak, products];
             cells.push(line(times("total", self.rows.len()), numbers, scaled(parameters), ""));
         }
-        let parts = self.parts.as_ref().map_or(String::new(), InParts::text);
-        format!("{}{}{parts}{}", table(&cells, &[1, 2, 3, 4, 5, 6]), self.peaks_text(), regions::text(&self.regions))
+        let parallel = self.parallel.as_ref().map_or(String::new(), ParallelCalls::text);
+        format!("{}{}{parallel}{}", table(&cells, &[1, 2, 3, 4, 5, 6]), self.peaks_text(), regions::text(&self.regions))
     }
 
     fn peaks_text(&self) -> String {
@@ -205,8 +205,8 @@ impl Profile {
     }
 
     /// Returns the parallel calls as JSON; null for one thread.
-    pub fn parts_json(&self) -> Value {
-        let Some(InParts { calls, empty, together, streams }) = &self.parts else { return Value::Null };
+    pub fn parallel_json(&self) -> Value {
+        let Some(ParallelCalls { calls, empty, together, streams }) = &self.parallel else { return Value::Null };
         json!({ "calls": calls, "empty_call_ns": empty.as_nanos() as u64, "together": together, "streams": streams })
     }
 }
@@ -236,14 +236,14 @@ fn by_kernel(calls: &[&Row]) -> Vec<(Row, usize)> {
 ///
 /// # Errors
 /// A diagnostic if the peaks cannot be measured.
-pub fn profile(engine: &mut Engine, module: &Module, sequence: &[Sequenced], calls_in_parts: u64) -> Result<Profile, Diagnostics> {
+pub fn profile(engine: &mut Engine, module: &Module, sequence: &[Sequenced], parallel_calls: u64) -> Result<Profile, Diagnostics> {
     let peaks = peaks::measure(engine.machine)?;
     let empty = engine.instance.empty_parallel_for();
     let program = engine.program();
     let methods: BTreeSet<usize> = sequence.iter().map(|call| call.method).collect();
     let together = methods.iter().flat_map(|&method| calls_together(&program.methods[method].steps)).collect();
     let streams = methods.iter().flat_map(|&method| calls_in_streams(&program.methods[method].steps)).collect();
-    let parts = empty.map(|empty| InParts { calls: calls_in_parts, empty, together, streams });
+    let parallel = empty.map(|empty| ParallelCalls { calls: parallel_calls, empty, together, streams });
     let (mut rows, mut operators) = (Vec::new(), Vec::new());
     let nodes = Nodes::new(module);
     for &method in &methods {
@@ -258,7 +258,7 @@ pub fn profile(engine: &mut Engine, module: &Module, sequence: &[Sequenced], cal
             operators.push(Operator { name, calls, parameters: nodes.parameters(&places) });
         }
     }
-    Ok(Profile { rows, operators, peaks, parts, regions: regions::regions(engine) })
+    Ok(Profile { rows, operators, peaks, parallel, regions: regions::regions(engine) })
 }
 
 fn row(engine: &Engine, peaks: &Peaks, number: usize, call: &Call) -> Row {

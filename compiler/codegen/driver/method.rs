@@ -49,8 +49,8 @@ pub fn by_level(context: &Context<'_>, first: u32) -> Function {
 
 /// Functions that a method calls, beside kernels.
 pub struct Callees<'a> {
-    /// Functions for [`parts::in_parts`], in its order.
-    pub parts: &'a [u32],
+    /// Functions for [`parts::in_tasks`], in its order.
+    pub tasks: &'a [u32],
     /// Rows of the object, and the number of the method's data section of rows.
     pub rows: Option<(Rows, u32)>,
 }
@@ -84,8 +84,8 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         let mut kept = |offset: i32| e.load(Width::Word, state, offset);
         let hooks = context.options.profile_hooks.then(|| Hooks { callback: kept(record::ON_KERNEL), user: kept(record::USER) });
         let weights = context.weights_file.map(|_| kept(record::WEIGHTS));
-        let in_parts = parts::in_parts(&method.steps, context.options.profile_hooks);
-        let shared = in_parts.into_iter().map(|work| work.shared_bytes(e.layout)).max().map(|bytes| e.memory(bytes));
+        let in_tasks = parts::in_tasks(&method.steps, context.options.profile_hooks);
+        let shared = in_tasks.into_iter().map(|work| work.shared_bytes(e.layout)).max().map(|bytes| e.memory(bytes));
         let crossings = context.gpu.as_ref().filter(|_| has_regions(&method.steps)).map(|gpu| e.memory(gpu.crossing_bytes() as u32));
         // All shapes are checked before the caller's memory is written.
         let extents = ports::extents(e, method, records.0, &interface.inputs);
@@ -94,9 +94,9 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         let addresses = Addresses { context, method, state, scratch, areas, moving, weights, inputs, outputs };
         let has_rows = !rows::rows_of(context, &method.steps).is_empty();
         let rows = callees.rows.filter(|_| has_rows).map(|rows| MethodRows::new(e, &addresses, rows));
-        let parts = callees.parts.iter();
+        let tasks = callees.tasks.iter();
         let constants = NearConstants::default();
-        let mut body = Body { addresses, level, hooks, call: first_call, parts, shared, crossings, follows_region: false, constants, rows };
+        let mut body = Body { addresses, level, hooks, call: first_call, tasks, shared, crossings, follows_region: false, constants, rows };
         ports::keep(&body.addresses, e, &extents);
         body.steps(e, &method.steps);
         ports::leave(&body.addresses, e, method, records.1, &interface.outputs);

@@ -1,5 +1,5 @@
-//! Kernel calls that run in parts through the configuration's `parallel_for`: single calls, and several that tasks divide. The method leaves shared
-//! data on its stack. Each part computes its range and its private memory from its number. The number of parts changes no result.
+//! Kernel calls that tasks divide, through the configuration's `parallel_for`: single calls, and several together. The method leaves shared
+//! data on its stack. Each task computes its range and its private memory from its number. The number of tasks changes no result.
 
 use super::context::{Context, LevelKernels};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
@@ -9,26 +9,26 @@ use crate::program::{Call, Parallel, Private, Step, Tasks, Visit, calls, walk};
 /// Number of threads if the configuration does not give one.
 pub const USUAL_THREADS: i32 = 8;
 
-/// Offsets in the data that parts share. For each call, its arguments follow, then the private memory of the second part.
+/// Offsets in the data that tasks share. For each call, its arguments follow, then the private memory of the second task.
 pub mod shared {
-    /// Status of a failed part, else 0.
+    /// Status of a failed task, else 0.
     pub const STATUS: i32 = 0;
-    /// Number of parts, 32 bits.
-    pub const PARTS: i32 = 4;
+    /// Number of tasks, 32 bits.
+    pub const TASKS: i32 = 4;
     /// Address of the first argument.
     pub const ARGUMENTS: i32 = 8;
 }
 
-/// Work that one function does a part of: a kernel call, or several.
+/// Work that tasks divide, one function for all: a kernel call, or several.
 #[derive(Clone, Copy, Debug)]
-pub enum InParts<'a> {
-    /// A call that may be split.
+pub enum InTasks<'a> {
+    /// A call, of which each task does a range.
     Call(&'a Call),
-    /// Calls that tasks divide, each of which is a part.
+    /// Several calls.
     Parallel(&'a Parallel),
 }
 
-/// Description of a part's function, see [`InParts::outline`].
+/// Description of a task's function, see [`InTasks::outline`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Outline {
     /// Rounds of calls that run together.
@@ -38,35 +38,35 @@ pub struct Outline {
     calls: Vec<CallOutline>,
 }
 
-/// Parameters of the code for a part of a call.
+/// Parameters of a task's code for a call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct CallOutline {
     kernel: usize,
     /// Number of arguments.
     arguments: usize,
     rounds: Option<u64>,
-    /// Private memory: the number of the argument, and the distance between parts.
+    /// Private memory: the number of the argument, and the distance between tasks.
     private: Vec<(usize, u64)>,
 }
 
-/// Lists the steps that run in parts, in the driver's order. If `are_told`, a hook is called for each kernel call, and each runs by itself.
-pub fn in_parts(steps: &[Step], are_told: bool) -> Vec<InParts<'_>> {
+/// Lists the steps that tasks divide, in the driver's order. If `are_told`, a hook is called for each kernel call, and each runs by itself.
+pub fn in_tasks(steps: &[Step], are_told: bool) -> Vec<InTasks<'_>> {
     let (mut found, mut inside) = (vec![], 0);
     for visit in walk(steps) {
         match visit {
             Visit::Parallel(run) if !are_told => {
                 inside = run.calls.len();
-                found.push(InParts::Parallel(run));
+                found.push(InTasks::Parallel(run));
             }
             Visit::Call(_) if inside > 0 => inside -= 1,
-            Visit::Call(call) => found.extend(call.division.divided().map(|_| InParts::Call(call))),
+            Visit::Call(call) => found.extend(call.division.divided().map(|_| InTasks::Call(call))),
             _ => {}
         }
     }
     found
 }
 
-impl<'a> InParts<'a> {
+impl<'a> InTasks<'a> {
     /// Lists the calls.
     pub fn calls(self) -> Vec<&'a Call> {
         match self {
@@ -90,7 +90,7 @@ impl<'a> InParts<'a> {
         Outline { rounds, starts, calls: self.calls().into_iter().map(of_call).collect() }
     }
 
-    /// Returns the maximum number of parts.
+    /// Returns the maximum number of tasks.
     pub fn most(self) -> u32 {
         match self {
             Self::Call(call) => call.division.ranges().map_or(1, |ranges| ranges.most),
@@ -104,17 +104,17 @@ impl<'a> InParts<'a> {
     }
 }
 
-/// Lists the memory that each part has for itself.
+/// Lists the memory that each task has for itself.
 pub fn private(call: &Call) -> &[Private] {
     call.division.ranges().map_or(&[], |ranges| &ranges.private)
 }
 
-/// Returns the number of rounds that parts of a call divide.
+/// Returns the number of rounds that tasks of a call divide.
 fn rounds_of(call: &Call) -> u64 {
     call.division.ranges().map_or(0, |ranges| ranges.rounds)
 }
 
-/// Counts the addresses that the parts of a call share.
+/// Counts the addresses that the tasks of a call share.
 fn addresses(call: &Call) -> usize {
     call.arguments.len() + private(call).len()
 }
@@ -124,30 +124,30 @@ pub fn argument(number: usize, layout: Layout) -> i32 {
     shared::ARGUMENTS + (layout.pointer as usize * number) as i32
 }
 
-/// Returns the signature `void part(void *shared, uint32_t number)`.
-pub fn part_signature() -> Signature {
+/// Returns the signature `void task(void *shared, uint32_t number)`.
+pub fn task_signature() -> Signature {
     Signature::new(&[Width::Word, Width::Single], None)
 }
 
-/// Returns the signature `void parallel_for(void *user, uint32_t count, void (*part)(void *, uint32_t), void *shared)`.
+/// Returns the signature `void parallel_for(void *user, uint32_t count, void (*task)(void *, uint32_t), void *shared)`.
 pub fn parallel_for_signature() -> Signature {
     Signature::new(&[Width::Word, Width::Single, Width::Word, Width::Word], None)
 }
 
-/// Writes the function of a part: of a kernel call, or of calls that tasks divide. `level` is the number of the CPU level.
-pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function {
+/// Writes the function of a task: of a kernel call, or of calls that tasks divide. `level` is the number of the CPU level.
+pub fn task(context: &Context<'_>, level: usize, work: InTasks<'_>) -> Function {
     let level = &context.levels[level];
-    function(context.interface.layout, part_signature(), |e, parameters| {
-        let &[shared, number] = parameters else { unreachable!("a part has two parameters") };
+    function(context.interface.layout, task_signature(), |e, parameters| {
+        let &[shared, number] = parameters else { unreachable!("a task has two parameters") };
         let number = e.extend(Width::Word, number);
         match work {
-            InParts::Call(call) => {
+            InTasks::Call(call) => {
                 let mut arguments = arguments(e, call, shared, (number, 0));
                 arguments.extend(share(e, shared, number, rounds_of(call)).map(Operand::Value));
                 let status = kernel(e, level, call, arguments);
                 e.when(status, |e| e.store(Width::Single, status, shared, shared::STATUS));
             }
-            InParts::Parallel(run) => match run.tasks {
+            InTasks::Parallel(run) => match run.tasks {
                 Tasks::Ranges { rounds, .. } => ranges(e, level, (run, rounds), Task { shared, number }),
                 Tasks::Lists { .. } => lists(e, level, run, Task { shared, number }),
             },
@@ -155,7 +155,7 @@ pub fn part(context: &Context<'_>, level: usize, work: InParts<'_>) -> Function 
     })
 }
 
-/// One of the parts of a step: the memory of all parts, and its number.
+/// A task: the data that all tasks share, and its number.
 #[derive(Clone, Copy)]
 struct Task {
     shared: Value,
@@ -192,7 +192,7 @@ fn lists(e: &mut Builder, level: &LevelKernels, run: &Parallel, Task { shared, n
     }
 }
 
-/// Loads the arguments of a part of a call. They begin at argument `first` of the shared data.
+/// Loads the arguments of a call for a task. They begin at argument `first` of the shared data.
 fn arguments(e: &mut Builder, call: &Call, shared: Value, (number, first): (Value, usize)) -> Vec<Operand> {
     let layout = e.layout;
     let mut arguments: Vec<Value> = (0..call.arguments.len()).map(|i| e.load(Width::Word, shared, argument(first + i, layout))).collect();
@@ -203,9 +203,9 @@ fn arguments(e: &mut Builder, call: &Call, shared: Value, (number, first): (Valu
     arguments.into_iter().map(Operand::Value).collect()
 }
 
-/// Computes the range of a part: its first round, and the round after its last.
+/// Computes the range of a task: its first round, and the round after its last.
 fn share(e: &mut Builder, shared: Value, number: Value, rounds: u64) -> [Value; 2] {
-    let count = e.load(Width::Single, shared, shared::PARTS);
+    let count = e.load(Width::Single, shared, shared::TASKS);
     let count = e.extend(Width::Word, count);
     let next = e.at(number, 1);
     [number, next].map(|bound| {
@@ -220,7 +220,7 @@ fn kernel(e: &mut Builder, level: &LevelKernels, call: &Call, arguments: Vec<Ope
     e.call(callee, Signature::status(arguments.len()), arguments)
 }
 
-/// Calls a kernel. A status that is not 0 is stored in the shared data, and ends the part.
+/// Calls a kernel. A status that is not 0 is stored in the shared data, and ends the task.
 fn kernel_or_leave(e: &mut Builder, level: &LevelKernels, (call, arguments): (&Call, Vec<Operand>), shared: Value) {
     let status = kernel(e, level, call, arguments);
     e.when(status, |e| {
@@ -229,7 +229,7 @@ fn kernel_or_leave(e: &mut Builder, level: &LevelKernels, (call, arguments): (&C
     });
 }
 
-/// Selects the private memory of a part. The first part uses the call's own; the others use consecutive blocks from `second` on.
+/// Selects the private memory of a task. The first task uses the call's own; the others use consecutive blocks from `second` on.
 fn private_memory(e: &mut Builder, first: Value, second: Value, number: Value, step: u64) -> Value {
     let others = e.add(number, -1);
     let offset = e.mul(others, step);

@@ -120,7 +120,7 @@ enum Base {
     Output(u32),
 }
 
-/// Returns the words of a call's arguments. `None` if the call is no row: it may run in parts or once a block, or an address is computed at run time.
+/// Returns the words of a call's arguments. `None` if the call is no row: tasks may divide it, it may run once a block, or an address is computed at run time.
 fn words(context: &Context<'_>, call: &Call) -> Option<Vec<u32>> {
     let runs_once = matches!(call.division, Division::Whole | Division::Ranges(_)) && call.division.divided().is_none();
     let addresses = call.arguments.iter().map(|&address| based(context, address));

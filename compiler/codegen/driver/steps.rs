@@ -1,10 +1,10 @@
-//! The steps of a method: kernel calls (whole, over slices or in parts), custom operators, branches and loops.
+//! The steps of a method: kernel calls (whole, over slices, or divided among tasks), custom operators, branches and loops.
 
 use super::addresses::{Addresses, NearConstants};
 use super::context::LevelKernels;
 use super::hooks::{self, AFTER, BEFORE, Hooks, measured_as};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Signature, Value, Width};
-use super::parts::{self, InParts};
+use super::parts::{self, InTasks};
 use super::rows::MethodRows;
 use super::{external, gpu};
 use crate::interface::{E_ABORTED, record};
@@ -18,9 +18,9 @@ pub struct Body<'a> {
     pub(super) hooks: Option<Hooks>,
     /// Number of the next kernel call.
     pub(super) call: u32,
-    /// Numbers of the functions for the next steps in parts.
-    pub(super) parts: std::slice::Iter<'a, u32>,
-    /// Address of the data that parts share.
+    /// Numbers of the functions for the next steps that tasks divide.
+    pub(super) tasks: std::slice::Iter<'a, u32>,
+    /// Address of the data that tasks share.
     pub(super) shared: Option<Value>,
     /// Address of the crossing records of regions.
     pub(super) crossings: Option<Value>,
@@ -92,26 +92,26 @@ impl Body<'_> {
     /// Advances the counters past steps that never run.
     fn skip(&mut self, steps: &[Step]) {
         self.call += calls(steps).len() as u32;
-        parts::in_parts(steps, self.hooks.is_some()).iter().for_each(|_| {
-            self.parts.next();
+        parts::in_tasks(steps, self.hooks.is_some()).iter().for_each(|_| {
+            self.tasks.next();
         });
     }
 
     /// Writes calls that tasks divide.
     fn parallel(&mut self, e: &mut Builder, run: &Parallel) {
         self.call += run.calls.len() as u32;
-        let part = *self.parts.next().expect("calls that tasks divide have a function for their parts");
+        let task = *self.tasks.next().expect("calls that tasks divide have a function for their tasks");
         let Some(shared) = self.shared else { return };
         let calls: Vec<(&Call, Vec<Value>)> = calls(&run.calls).into_iter().map(|call| (call, self.arguments(e, call))).collect();
         let status = match run.tasks {
-            Tasks::Ranges { .. } => self.ranges(e, run, &calls, (part, shared)),
-            Tasks::Lists { .. } => self.lists(e, run, &calls, (part, shared)),
+            Tasks::Ranges { .. } => self.ranges(e, run, &calls, (task, shared)),
+            Tasks::Lists { .. } => self.lists(e, run, &calls, (task, shared)),
         };
         e.leave_with(status);
     }
 
     /// Writes ranges of calls. Without a `parallel_for`, each call runs whole. Returns the status.
-    fn ranges(&self, e: &mut Builder, run: &Parallel, calls: &[(&Call, Vec<Value>)], part: (u32, Value)) -> Value {
+    fn ranges(&self, e: &mut Builder, run: &Parallel, calls: &[(&Call, Vec<Value>)], task: (u32, Value)) -> Value {
         let pointers: Vec<&[Value]> = calls.iter().map(|(_, pointers)| &pointers[..]).collect();
         let alone = |e: &mut Builder| {
             for (call, pointers) in calls {
@@ -120,24 +120,24 @@ impl Body<'_> {
             }
             Operand::Number(0)
         };
-        self.call_in_parts(e, InParts::Parallel(run), &pointers, part, alone)
+        self.call_in_tasks(e, InTasks::Parallel(run), &pointers, task, alone)
     }
 
     /// Writes lists of calls. Without a `parallel_for`, they run one after the other. Returns the status.
-    fn lists(&self, e: &mut Builder, run: &Parallel, calls: &[(&Call, Vec<Value>)], (part, shared): (u32, Value)) -> Value {
+    fn lists(&self, e: &mut Builder, run: &Parallel, calls: &[(&Call, Vec<Value>)], (task, shared): (u32, Value)) -> Value {
         let pointers: Vec<&[Value]> = calls.iter().map(|(_, pointers)| &pointers[..]).collect();
         e.store(Width::Single, 0, shared, parts::shared::STATUS);
-        self.leave_to_parts(e, InParts::Parallel(run), &pointers, shared);
+        self.leave_to_tasks(e, InTasks::Parallel(run), &pointers, shared);
         let count = run.most();
         let parallel_for = e.load(Width::Word, self.addresses.state, record::PARALLEL_FOR);
         let side_by_side = e.region(|e| {
-            self.in_parallel(e, parallel_for, u64::from(count).into(), (part, shared));
+            self.in_parallel(e, parallel_for, u64::from(count).into(), (task, shared));
             vec![]
         });
         let one_by_one = e.region(|e| {
             for number in 0..count {
                 let arguments = vec![shared.into(), u64::from(number).into()];
-                e.call_only(Callee::Function(part), parts::part_signature(), arguments);
+                e.call_only(Callee::Function(task), parts::task_signature(), arguments);
             }
             vec![]
         });
@@ -188,20 +188,20 @@ impl Body<'_> {
         self.call += 1;
         hooks::notify(e, self.hooks, number, BEFORE);
         let arguments = self.arguments(e, call);
-        let part = call.division.divided().map(|_| *self.parts.next().expect("each call that may be cut has a function for its parts"));
+        let task = call.division.divided().map(|_| *self.tasks.next().expect("each call that may be cut has a function for its tasks"));
         match call.division.blocks() {
-            None => self.once(e, (call, part), &arguments),
-            Some(blocks) => self.blocks(e, (call, part), blocks, &arguments),
+            None => self.once(e, (call, task), &arguments),
+            Some(blocks) => self.blocks(e, (call, task), blocks, &arguments),
         }
         hooks::notify(e, self.hooks, number, AFTER);
     }
 
-    /// Writes a kernel call, or a call in parts by the function numbered `part`.
-    fn once(&self, e: &mut Builder, (call, part): (&Call, Option<u32>), arguments: &[Value]) {
-        let status = match part.zip(self.shared) {
-            Some((part, shared)) => {
+    /// Writes a kernel call, or a call that tasks divide, by the function numbered `task`.
+    fn once(&self, e: &mut Builder, (call, task): (&Call, Option<u32>), arguments: &[Value]) {
+        let status = match task.zip(self.shared) {
+            Some((task, shared)) => {
                 let alone = |e: &mut Builder| self.kernel(e, call, arguments).into();
-                self.call_in_parts(e, InParts::Call(call), &[arguments], (part, shared), alone)
+                self.call_in_tasks(e, InTasks::Call(call), &[arguments], (task, shared), alone)
             }
             None => self.kernel(e, call, arguments),
         };
@@ -249,13 +249,13 @@ impl Body<'_> {
         });
     }
 
-    /// Runs work in parts if the configuration has a `parallel_for`, else `alone`; returns the status. `pointers` are the arguments of each call.
-    fn call_in_parts(
+    /// Divides work among tasks if the configuration has a `parallel_for`, else `alone`; returns the status. `pointers` are the arguments of each call.
+    fn call_in_tasks(
         &self,
         e: &mut Builder,
-        work: InParts<'_>,
+        work: InTasks<'_>,
         pointers: &[&[Value]],
-        (part, shared): (u32, Value),
+        (task, shared): (u32, Value),
         alone: impl FnOnce(&mut Builder) -> Operand,
     ) -> Value {
         let parallel_for = e.load(Width::Word, self.addresses.state, record::PARALLEL_FOR);
@@ -267,17 +267,17 @@ impl Body<'_> {
             let fewer = e.compare(CompareOp::Less, threads, most);
             let count = e.select(fewer, threads, most);
             e.store(Width::Single, 0, shared, parts::shared::STATUS);
-            e.store(Width::Single, count, shared, parts::shared::PARTS);
-            self.leave_to_parts(e, work, pointers, shared);
-            self.in_parallel(e, parallel_for, count.into(), (part, shared));
+            e.store(Width::Single, count, shared, parts::shared::TASKS);
+            self.leave_to_tasks(e, work, pointers, shared);
+            self.in_parallel(e, parallel_for, count.into(), (task, shared));
             vec![e.load(Width::Single, shared, parts::shared::STATUS).into()]
         });
         let alone = e.region(|e| vec![alone(e)]);
         e.branch(parallel_for, &[Width::Single], together, alone)[0]
     }
 
-    /// Stores all addresses that the parts share.
-    fn leave_to_parts(&self, e: &mut Builder, work: InParts<'_>, pointers: &[&[Value]], shared: Value) {
+    /// Stores all addresses that the tasks share.
+    fn leave_to_tasks(&self, e: &mut Builder, work: InTasks<'_>, pointers: &[&[Value]], shared: Value) {
         let mut number = 0;
         for (call, pointers) in work.calls().into_iter().zip(pointers) {
             let second: Vec<Value> = parts::private(call).iter().map(|private| self.addresses.address(e, private.second)).collect();
@@ -288,11 +288,11 @@ impl Body<'_> {
         }
     }
 
-    /// Calls `parallel_for` for `count` parts.
-    fn in_parallel(&self, e: &mut Builder, parallel_for: Value, count: Operand, (part, shared): (u32, Value)) {
+    /// Calls `parallel_for` for `count` tasks.
+    fn in_parallel(&self, e: &mut Builder, parallel_for: Value, count: Operand, (task, shared): (u32, Value)) {
         let user = e.load(Width::Word, self.addresses.state, record::USER);
-        let part = e.function_address(part);
-        let arguments = vec![user.into(), count, part.into(), shared.into()];
+        let task = e.function_address(task);
+        let arguments = vec![user.into(), count, task.into(), shared.into()];
         e.call_only(Callee::Pointer(parallel_for.into()), parts::parallel_for_signature(), arguments);
     }
 }

@@ -8,7 +8,7 @@ use super::language::text::Names;
 use super::language::verify::verify;
 use super::language::{Callee, Function, KernelConvention, Operand, Signature, Width, function};
 use super::lifecycle::{self, init};
-use super::parts::InParts;
+use super::parts::InTasks;
 use super::rows::{self, Rows};
 use super::{Callees, split, whole};
 use crate::codegen::constants::ConstantLayout;
@@ -33,7 +33,7 @@ const INPUTS: u64 = START + 0x3000;
 const OUTPUTS: u64 = START + 0x3100;
 const BUFFER: u64 = START + 0x3200;
 
-/// Makes a program with one method, whose input has a dynamic extent. The first call gets blocks of four slices. Both calls may run in parts.
+/// Makes a program with one method, whose input has a dynamic extent. The first call gets blocks of four slices. Both calls may be divided.
 fn program() -> Program {
     let port = Port {
         name: "x".into(),
@@ -162,9 +162,9 @@ fn check(function: &Function, layout: Layout) {
     verify(function, layout).unwrap_or_else(|error| panic!("{error}\n{}", function.text("f", Names::default())));
 }
 
-/// Writes the split entry of the method, with functions for its parts.
-fn split_with(context: &Context<'_>, parts: &[u32]) -> Function {
-    split(context, 0, 0, 0, &Callees { parts, rows: None }).0
+/// Writes the split entry of the method, with functions for its tasks.
+fn split_with(context: &Context<'_>, tasks: &[u32]) -> Function {
+    split(context, 0, 0, 0, &Callees { tasks, rows: None }).0
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn calls_become_rows_that_one_function_walks() {
         with_options(context, (steps, &options), &mut |context| {
             let arguments = rows::longest(context).expect("rows save much");
             let rows = Rows { function: 40, arguments, convention: KernelConvention::SystemV, distance: RelocationKind::ThumbDistance };
-            let (split, section) = split(context, 0, 0, 0, &Callees { parts: &[], rows: Some((rows, 1)) });
+            let (split, section) = split(context, 0, 0, 0, &Callees { tasks: &[], rows: Some((rows, 1)) });
             check(&split, machine.layout);
             let section = section.expect("there are rows");
             let Contents::Bytes(bytes) = &section.contents else { panic!("rows are bytes") };
@@ -405,7 +405,7 @@ fn extents_are_multiples_of_what_the_method_says() {
 }
 
 #[test]
-fn parts_cover_the_whole_range() {
+fn tasks_cover_the_whole_range() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
         let split = split_with(context, &[19, 20]);
         let scratch = ARENA + context.interface.state_bytes;
@@ -413,14 +413,14 @@ fn parts_cover_the_whole_range() {
         assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
         let (callee, arguments) = machine.calls.pop().unwrap();
         assert_eq!(callee, Callee::Pointer(Operand::Number(0xe000)));
-        let [user, count, part, shared] = arguments[..] else { panic!("{arguments:?}") };
-        assert_eq!((user, count, part), (0xd000, 3, FUNCTIONS + 20));
+        let [user, count, task, shared] = arguments[..] else { panic!("{arguments:?}") };
+        assert_eq!((user, count, task), (0xd000, 3, FUNCTIONS + 20));
         let Step::Call(call) = &context.program.methods[0].steps[1] else { panic!("a call") };
-        let part = super::part(context, 0, InParts::Call(call));
-        check(&part, machine.layout);
+        let task = super::task(context, 0, InTasks::Call(call));
+        check(&task, machine.layout);
         machine.calls.clear();
         for number in 0..count {
-            assert_eq!(machine.run(&part, &[shared, number]), None);
+            assert_eq!(machine.run(&task, &[shared, number]), None);
         }
         let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| (arguments[1] - scratch, arguments[2], arguments[3])).collect();
         assert_eq!(found, [(64, 0, 33), (192, 33, 66), (256, 66, 100)]);
@@ -428,7 +428,7 @@ fn parts_cover_the_whole_range() {
 }
 
 #[test]
-fn parts_of_calls_together_do_their_share_of_each() {
+fn tasks_of_calls_together_do_their_share_of_each() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
         let Step::Call(cut) = &context.program.methods[0].steps[1] else { panic!("a call") };
         let division = Division::Ranges(Ranges { rounds: 200, most: 3, ..Ranges::default() });
@@ -448,13 +448,13 @@ fn parts_of_calls_together_do_their_share_of_each() {
             prepare(context, machine, &[(Config::ParallelFor, 0xe000), (Config::User, 0xd000)], 2);
             assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
             let [(_, arguments)] = &machine.calls[..] else { panic!("{:?}", machine.calls) };
-            let [_, 3, part, shared] = arguments[..] else { panic!("{arguments:?}") };
-            assert_eq!(part, FUNCTIONS + 19);
-            let part = super::part(context, 0, InParts::Parallel(&run));
-            check(&part, machine.layout);
+            let [_, 3, task, shared] = arguments[..] else { panic!("{arguments:?}") };
+            assert_eq!(task, FUNCTIONS + 19);
+            let task = super::task(context, 0, InTasks::Parallel(&run));
+            check(&task, machine.layout);
             machine.calls.clear();
             for number in 0..3 {
-                assert_eq!(machine.run(&part, &[shared, number]), None);
+                assert_eq!(machine.run(&task, &[shared, number]), None);
             }
             let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| (arguments[1] - scratch, arguments[2], arguments[3])).collect();
             assert_eq!(found, [(64, 0, 33), (384, 0, 66), (192, 33, 66), (384, 66, 132), (256, 66, 100), (384, 132, 200)]);
@@ -484,13 +484,13 @@ fn streams_are_parts_or_one_after_the_other() {
             prepare(context, machine, &set, 2);
             assert_eq!(machine.status(&split, &[ARENA, scratch, INPUTS, OUTPUTS]), 0);
             let [(_, arguments)] = &machine.calls[..] else { panic!("{:?}", machine.calls) };
-            let [_, 2, part, shared] = arguments[..] else { panic!("{arguments:?}") };
-            assert_eq!(part, FUNCTIONS + 19);
-            let part = super::part(context, 0, InParts::Parallel(&streams));
-            check(&part, machine.layout);
+            let [_, 2, task, shared] = arguments[..] else { panic!("{arguments:?}") };
+            assert_eq!(task, FUNCTIONS + 19);
+            let task = super::task(context, 0, InTasks::Parallel(&streams));
+            check(&task, machine.layout);
             let mut calls = |number: u64| {
                 machine.calls.clear();
-                assert_eq!(machine.run(&part, &[shared, number]), None);
+                assert_eq!(machine.run(&task, &[shared, number]), None);
                 machine
                     .calls
                     .iter()
@@ -510,11 +510,11 @@ fn a_stream_ends_with_the_first_status() {
         let Step::Call(cut) = &context.program.methods[0].steps[1] else { panic!("a call") };
         let call = |kernel: usize| Step::Call(Call { kernel, division: cut.division.clone().undivided(), ..cut.clone() });
         let streams = Parallel { calls: vec![call(0), call(1), call(1)], tasks: Tasks::Lists { starts: vec![0, 2] } };
-        let part = super::part(context, 0, InParts::Parallel(&streams));
+        let task = super::task(context, 0, InTasks::Parallel(&streams));
         machine.write(BUFFER, 4, 0);
-        machine.run(&part, &[BUFFER, 1]);
+        machine.run(&task, &[BUFFER, 1]);
         assert_eq!((machine.calls.len(), machine.read(BUFFER, 4)), (1, 0));
-        machine.run(&part, &[BUFFER, 0]);
+        machine.run(&task, &[BUFFER, 0]);
         assert_eq!((machine.calls.len(), machine.read(BUFFER, 4)), (2, 12), "the second call of the first stream does not run");
     });
 }
@@ -560,15 +560,15 @@ fn calls_together_are_told_one_by_one() {
     let program = program();
     let run = Parallel { calls: vec![program.methods[0].steps[1].clone()], tasks: Tasks::Ranges { rounds: 100, most: 3 } };
     let steps = [program.methods[0].steps[0].clone(), Step::Parallel(run)];
-    let of = |are_told| super::in_parts(&steps, are_told).into_iter().map(|work| matches!(work, InParts::Parallel(_))).collect::<Vec<_>>();
+    let of = |are_told| super::in_tasks(&steps, are_told).into_iter().map(|work| matches!(work, InTasks::Parallel(_))).collect::<Vec<_>>();
     assert_eq!((of(true), of(false)), (vec![false, false], vec![false, true]));
 }
 
 #[test]
-fn calls_that_differ_in_addresses_have_one_function_for_their_parts() {
+fn calls_that_differ_in_addresses_have_one_function_for_their_tasks() {
     let program = program();
     let Step::Call(call) = &program.methods[0].steps[1] else { panic!("a call") };
-    let outline = |call: &Call| InParts::Call(call).outline();
+    let outline = |call: &Call| InTasks::Call(call).outline();
     let mut other = call.clone();
     other.arguments[1] = Address::Scratch(1024);
     other.division.ranges_mut().unwrap().private[0].second = Address::Scratch(2048);
@@ -581,7 +581,7 @@ fn calls_that_differ_in_addresses_have_one_function_for_their_parts() {
 }
 
 #[test]
-fn each_block_of_slices_is_done_in_parts() {
+fn each_block_of_slices_is_done_in_tasks() {
     on_each(&["aarch64"], &|_, _, _| 0, |context, machine| {
         let split = split_with(context, &[19, 20]);
         let scratch = ARENA + context.interface.state_bytes;
@@ -591,7 +591,7 @@ fn each_block_of_slices_is_done_in_parts() {
         assert_eq!(calls, [(2, FUNCTIONS + 19), (2, FUNCTIONS + 19), (3, FUNCTIONS + 20)]);
         let shared = machine.calls[0].1[3];
         let Step::Call(call) = &context.program.methods[0].steps[0] else { panic!("a call") };
-        let part = super::part(context, 0, InParts::Call(call));
+        let task = super::task(context, 0, InTasks::Call(call));
         // The shared data has the addresses of a block.
         machine.write(shared + 4, 4, 2);
         for (number, place) in [BUFFER + 32, BUFFER + 32].into_iter().enumerate() {
@@ -599,7 +599,7 @@ fn each_block_of_slices_is_done_in_parts() {
         }
         machine.calls.clear();
         for number in 0..2 {
-            assert_eq!(machine.run(&part, &[shared, number]), None);
+            assert_eq!(machine.run(&task, &[shared, number]), None);
         }
         let found: Vec<_> = machine.calls.iter().map(|(_, arguments)| arguments.clone()).collect();
         assert_eq!(found, [[BUFFER + 32, BUFFER + 32, 0, 3], [BUFFER + 32, BUFFER + 32, 3, 6]]);

@@ -3,7 +3,7 @@
 use super::joined::Operand;
 use super::mirror::Mirror;
 use crate::kernel::intervals::{Assumed, Interval};
-use crate::kernel::passes::grid::Stage;
+use crate::kernel::passes::grid::Launch;
 use crate::kernel::passes::{COMMON, DEAD, narrow};
 use crate::kernel::{Buffer, BufferData, BufferKind, Grid, Inst, Kernel, Lane, Region, Type, Value};
 use crate::program::{Address, DeviceMemory, Dispatch};
@@ -22,10 +22,10 @@ pub struct Count {
 }
 
 impl Count {
-    /// Makes the count of a stage of a call. `extents` are the arguments that are run-time extents, with their bounds. `None` if the stage has no count, if
+    /// Makes the count of a launch of a call. `extents` are the arguments that are run-time extents, with their bounds. `None` if the launch has no count, if
     /// it depends on other arguments, or if its computation needs 64 bits.
-    pub fn new(stage: &Stage, extents: &[(usize, [i64; 2])]) -> Option<Self> {
-        let (mut kernel, arguments) = stage.counts.as_ref()?.kernel(stage.kernel.grid.as_ref()?);
+    pub fn new(launch: &Launch, extents: &[(usize, [i64; 2])]) -> Option<Self> {
+        let (mut kernel, arguments) = launch.counts.as_ref()?.kernel(launch.kernel.grid.as_ref()?);
         let mut elements = std::collections::BTreeMap::new();
         for (number, argument) in arguments.iter().enumerate() {
             let &(_, [low, high]) = extents.iter().find(|extent| extent.0 == *argument)?;

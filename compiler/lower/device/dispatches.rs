@@ -8,7 +8,7 @@ use super::operands::{begin_before, load_as};
 use super::{slices, words};
 use crate::kernel::dependence::Places;
 use crate::kernel::intervals::{Assumed, Interval};
-use crate::kernel::passes::grid::{self, Stage};
+use crate::kernel::passes::grid::{self, Launch};
 use crate::kernel::passes::narrow;
 use crate::kernel::{Buffer, BufferKind, ConvertOp, Inst, Kernel, Lane, Rounding, Statement, Type, Value};
 use crate::machine::{Gpu, GpuMachine};
@@ -25,8 +25,8 @@ pub struct Dispatches<'a> {
     pub gpu: Gpu,
     mirror: &'a Mirror,
     constants: &'a [Blob],
-    /// The stages of calls so far, or the reason why a call stays on the host.
-    stages: FxHashMap<Key, Result<Vec<Counted>, HostReason>>,
+    /// The launches of calls so far, or the reason why a call stays on the host.
+    launches: FxHashMap<Key, Result<Vec<Counted>, HostReason>>,
     numbers: FxHashMap<DeviceKernel, usize>,
     /// Distinct kernels.
     pub kernels: Vec<DeviceKernel>,
@@ -38,10 +38,10 @@ pub struct Dispatches<'a> {
     pub counts: Counts,
 }
 
-/// A stage, with the computation of its number of workgroups if it depends on run-time extents.
-type Counted = (Stage, Option<Count>);
+/// A launch, with the computation of its number of workgroups if it depends on run-time extents.
+type Counted = (Launch, Option<Count>);
 
-/// Key of calls with equal stages: the number of the kernel, the integers, extents and slices of the call, and the places of overlapping operands.
+/// Key of calls with equal launches: the number of the kernel, the integers, extents and slices of the call, and the places of overlapping operands.
 type Key = (usize, Vec<(usize, [i64; 2])>, Division, Places);
 
 impl<'a> Dispatches<'a> {
@@ -51,7 +51,7 @@ impl<'a> Dispatches<'a> {
             gpu: machine.limits,
             mirror,
             constants,
-            stages: FxHashMap::default(),
+            launches: FxHashMap::default(),
             numbers: FxHashMap::default(),
             kernels: vec![],
             placed: vec![],
@@ -60,7 +60,7 @@ impl<'a> Dispatches<'a> {
         }
     }
 
-    /// Drops all kernels, constants and counts, and keeps the known stages. Only calls that are converted again add their kernels and constants.
+    /// Drops all kernels, constants and counts, and keeps the known launches. Only calls that are converted again add their kernels and constants.
     pub fn again(self) -> Self {
         let counts = Counts::from(self.mirror.bytes);
         Self { numbers: FxHashMap::default(), kernels: vec![], placed: vec![], constant_bytes: 0, counts, ..self }
@@ -70,13 +70,13 @@ impl<'a> Dispatches<'a> {
     pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Result<Vec<Work>, HostReason> {
         let places = self.mirror.together(kernel, call);
         let key = (call.kernel, call.extents.clone(), call.division.clone(), places.clone());
-        let stages = self.stages.entry(key).or_insert_with(|| stages(kernel, call, places, &self.gpu)).clone()?;
+        let launches = self.launches.entry(key).or_insert_with(|| launches(kernel, call, places, &self.gpu)).clone()?;
         let arguments = slices::arguments(call);
-        stages.into_iter().map(|stage| self.dispatch(stage, &arguments, call)).collect()
+        launches.into_iter().map(|launch| self.dispatch(launch, &arguments, call)).collect()
     }
 
-    fn dispatch(&mut self, (stage, count): Counted, arguments: &[Address], call: &Call) -> Result<Work, HostReason> {
-        let Stage { kernel, pointers, .. } = stage;
+    fn dispatch(&mut self, (launch, count): Counted, arguments: &[Address], call: &Call) -> Result<Work, HostReason> {
+        let Launch { kernel, pointers, .. } = launch;
         let params: Vec<Buffer> = kernel.pointer_params().map(|(buffer, _)| buffer).collect();
         let operand = |(&buffer, pointer): (&Buffer, &Option<usize>)| {
             let (memory, start) = match pointer.map(|pointer| arguments[pointer]) {
@@ -173,8 +173,8 @@ fn touch(operand: &Operand, blocks: Option<(&Blocks, usize)>) -> Touch {
     Touch { memory, bytes: start - start % 4..end.next_multiple_of(4), stride, writes: is_written }
 }
 
-/// Makes the stages of a call: kernels with grids. The error is the reason why the device cannot run them.
-fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result<Vec<Counted>, HostReason> {
+/// Makes the launches of a call: kernels with grids. The error is the reason why the device cannot run them.
+fn launches(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result<Vec<Counted>, HostReason> {
     let mut kernel = match call.division.blocks() {
         Some(blocks) => slices::in_one(kernel, blocks, &places).ok_or(HostReason::Slices)?,
         None => kernel.clone(),
@@ -201,29 +201,29 @@ fn stages(kernel: &Kernel, call: &Call, mut places: Places, gpu: &Gpu) -> Result
     places.extend((places.len()..kernel.pointer_params().count()).map(|number| (number, 0)));
     let integers = call.division.integers();
     debug_assert!(unmarked(&kernel, &integers, &assumed, &places).is_empty(), "independent rounds that are not marked in\n{kernel}");
-    let mut stages = grid::stages(&kernel, &integers, &assumed, &places).ok_or(HostReason::Positions)?;
-    for Stage { kernel, pointers, counts } in &mut stages {
+    let mut launches = grid::launches(&kernel, &integers, &assumed, &places).ok_or(HostReason::Positions)?;
+    for Launch { kernel, pointers, counts } in &mut launches {
         let of_operand = |(number, pointer): (usize, &Option<usize>)| pointer.map_or((places.len() + number, 0), |pointer| places[pointer]);
         let own: Places = pointers.iter().enumerate().map(of_operand).collect();
         if let Some(team) = grid::team(kernel, &own) {
             *kernel = team;
             debug_assert!(counts.is_none(), "what is beyond an end known at run time is left out under a condition, and lanes share none");
-        } else if gpu.stages_tiles
-            && let Some(staged) = grid::staged(kernel, &own, gpu.shared_bytes.into())
+        } else if gpu.shares_tiles
+            && let Some(shared) = grid::with_shared_rows(kernel, &own, gpu.shared_bytes.into())
         {
-            *kernel = staged;
+            *kernel = shared;
         }
         let last = kernel.grid.map_or(0, |grid| grid.positions.saturating_sub(1)) as i64;
-        let of_stage = |&(argument, [low, high]): &(usize, [i64; 2])| {
+        let of_launch = |&(argument, [low, high]): &(usize, [i64; 2])| {
             let parameter = pointers.iter().position(|&pointer| pointer == Some(argument))?;
             Some((kernel.pointer_params().nth(parameter)?.0.index(), Interval { low, high }))
         };
-        let elements = extents.iter().filter_map(of_stage).collect();
+        let elements = extents.iter().filter_map(of_launch).collect();
         *kernel = narrow(kernel, &Assumed { parameters: vec![Interval { low: 0, high: last }], elements });
     }
-    stages.iter().try_for_each(|stage| check(&stage.kernel))?;
-    let counted = |stage: Stage| (Count::new(&stage, &extents), stage);
-    Ok(stages.into_iter().map(counted).map(|(count, stage)| (stage, count)).collect())
+    launches.iter().try_for_each(|launch| check(&launch.kernel))?;
+    let counted = |launch: Launch| (Count::new(&launch, &extents), launch);
+    Ok(launches.into_iter().map(counted).map(|(count, launch)| (launch, count)).collect())
 }
 
 /// Returns the counters of independent loops that a schedule has not marked. If tensors share memory, a schedule does not know how far apart they are,

@@ -55,9 +55,9 @@ enum Memory {
     Output(u32),
 }
 
-/// One of the ranges of a run.
+/// One of the ranges of a run: its number among `count`.
 #[derive(Clone, Copy)]
-struct Part {
+struct Nth {
     number: u32,
     count: u32,
 }
@@ -116,7 +116,7 @@ impl Joining<'_> {
         let touched = |number: u32| -> Option<Vec<Touch<Memory>>> {
             let mut all = Vec::new();
             for member in members {
-                all.extend(self.touched(member, rounds, Part { number, count })?);
+                all.extend(self.touched(member, rounds, Nth { number, count })?);
             }
             Some(all)
         };
@@ -124,7 +124,7 @@ impl Joining<'_> {
     }
 
     /// Returns the bytes that a range of a call accesses. `None` if an address or an index is not known.
-    fn touched(&mut self, member: &Member<'_>, rounds: u64, Part { number, count }: Part) -> Option<Vec<Touch<Memory>>> {
+    fn touched(&mut self, member: &Member<'_>, rounds: u64, Nth { number, count }: Nth) -> Option<Vec<Touch<Memory>>> {
         let (call, kernel) = (member.call, self.kernels.get(member.call.kernel)?);
         let bound = |number: u32| i64::try_from(u64::from(number) * rounds / u64::from(count) * (member.ranges.rounds / rounds)).ok();
         let range = [bound(number)?, bound(number + 1)?];

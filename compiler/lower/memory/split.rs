@@ -10,7 +10,7 @@ use crate::lower::stages::frame::{Frame, bug};
 use crate::lower::stages::grouped::Grouped;
 use crate::lower::stages::memory_map::{memory_map, peak};
 use crate::lower::stages::work::Work;
-use crate::plan::{self, Lifetimes, Part, PlaceError, Placement, Plan, Request, Shortage, TensorId, thousands};
+use crate::plan::{self, AreaPlan, Lifetimes, PlaceError, Placement, Plan, Request, Shortage, TensorId, thousands};
 use crate::program::{Address, AreaUse, InAreas};
 
 /// A method's request and plan of the first area, and what lies in the others.
@@ -42,9 +42,9 @@ pub(in crate::lower) fn split(frame: &Frame<'_>, grouped: &Grouped, items: &[Ite
         Err(PlaceError::Shortage(shortage)) => return Err(too_small(frame, grouped, items, &shortage).into()),
     };
     if frame.options.threads.count > 1 {
-        for (part, area) in placement.parts.iter_mut().zip(&areas) {
-            let found = held(&part.request, &part.plan, &|_| false);
-            part.plan = found.filter(|found| found.arena_bytes <= area.bytes).unwrap_or_else(|| part.plan.clone());
+        for (own, area) in placement.areas.iter_mut().zip(&areas) {
+            let found = held(&own.request, &own.plan, &|_| false);
+            own.plan = found.filter(|found| found.arena_bytes <= area.bytes).unwrap_or_else(|| own.plan.clone());
         }
     }
     let checked = plan::check_areas(request, &areas, &placement);
@@ -53,21 +53,21 @@ pub(in crate::lower) fn split(frame: &Frame<'_>, grouped: &Grouped, items: &[Ite
 }
 
 fn of_placement(frame: &Frame<'_>, placement: Placement) -> Result<Split, Diagnostics> {
-    let peaks: Vec<Peak> = placement.parts.iter().map(peak_of).collect::<Result<_, _>>()?;
+    let peaks: Vec<Peak> = placement.areas.iter().map(peak_of).collect::<Result<_, _>>()?;
     let in_areas = InAreas {
         areas: frame
             .options
             .areas
             .list()
             .iter()
-            .zip(placement.parts.iter().zip(peaks))
-            .map(|(area, (part, peak))| AreaUse {
+            .zip(placement.areas.iter().zip(peaks))
+            .map(|(area, (own, peak))| AreaUse {
                 name: area.name().to_owned(),
                 size: area.bytes,
                 rank: area.rank.word(),
-                bytes: part.plan.arena_bytes,
+                bytes: own.plan.arena_bytes,
                 weights: 0,
-                moved: part.moved,
+                moved: own.moved,
                 peak: peak.tensors,
             })
             .collect(),
@@ -76,13 +76,12 @@ fn of_placement(frame: &Frame<'_>, placement: Placement) -> Result<Split, Diagno
         optimal: placement.optimal,
     };
     let (mut places, mut scratch, mut bytes) = (vec![], vec![], vec![]);
-    for (number, part) in (0..).zip(&placement.parts[1..]) {
-        places.extend(part.storages().map(|(tensor, offset)| (tensor, Address::Area(number, offset))));
-        scratch
-            .extend(part.scratch().map(|(step, buffer, offset)| (ScratchBuffer { step, number: buffer }, Address::Area(number, offset))));
-        bytes.push(part.plan.arena_bytes);
+    for (number, own) in (0..).zip(&placement.areas[1..]) {
+        places.extend(own.storages().map(|(tensor, offset)| (tensor, Address::Area(number, offset))));
+        scratch.extend(own.scratch().map(|(step, buffer, offset)| (ScratchBuffer { step, number: buffer }, Address::Area(number, offset))));
+        bytes.push(own.plan.arena_bytes);
     }
-    let first = placement.parts.into_iter().next().expect("there is a first area");
+    let first = placement.areas.into_iter().next().expect("there is a first area");
     Ok(Split { request: first.request, plan: first.plan, places, scratch, bytes, in_areas })
 }
 
@@ -90,9 +89,9 @@ fn of_placement(frame: &Frame<'_>, placement: Placement) -> Result<Split, Diagno
 ///
 /// # Errors
 /// A bug if the area's request is malformed.
-fn peak_of(part: &Part) -> Result<Peak, Diagnostics> {
-    let lifetimes = Lifetimes::new(&part.request).map_err(|error| bug(PlanFault::from(error).to_string()))?;
-    Ok(peak(&part.plan, &memory_map(&part.request, &part.plan, &lifetimes, vec![])))
+fn peak_of(own: &AreaPlan) -> Result<Peak, Diagnostics> {
+    let lifetimes = Lifetimes::new(&own.request).map_err(|error| bug(PlanFault::from(error).to_string()))?;
+    Ok(peak(&own.plan, &memory_map(&own.request, &own.plan, &lifetimes, vec![])))
 }
 
 /// Makes the diagnostic about an arena that is smaller than the state. `None` if the state fits.

@@ -2,7 +2,7 @@
 //! after the other. Neither needs a kernel: readers of the slice read the operand, and the operands are written into the result.
 
 use super::values::{duplicate, root_of};
-use crate::fuse::{Group, Grouped, Node, part_of, row_major};
+use crate::fuse::{Group, Grouped, Node, row_major, subtensor_start};
 use crate::ir::{Function, Op, Operation, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -22,7 +22,7 @@ impl Subtensors {
         let function = &grouped.function;
         let mut subtensors = Self::default();
         for (inst, data) in &function.insts {
-            if let Some(start) = part_of(function, inst).filter(|_| !written.contains(&data.results[0])) {
+            if let Some(start) = subtensor_start(function, inst).filter(|_| !written.contains(&data.results[0])) {
                 subtensors.hosts.insert(data.results[0], (root_of(function, data.operands[0]), start));
             }
         }

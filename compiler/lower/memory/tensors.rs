@@ -30,15 +30,15 @@ impl<'a> Tensors<'a> {
             return id;
         }
         let owner = self.resolver.owner(root);
-        let part_of = self.resolver.host(root).map(|(host, start)| (self.id(host), start));
+        let host = self.resolver.host(root).map(|(host, start)| (self.id(host), start));
         let taken_over = (owner != root).then(|| (self.id(owner), 0));
         let function = self.resolver.function();
         let element = function.stored_type(root).element;
         self.list.push(plan::Tensor {
             bytes: self.resolver.bytes(root),
-            alignment: if part_of.is_some() { element.alignment() } else { self.alignment.of_tensors().bytes() },
+            alignment: if host.is_some() { element.alignment() } else { self.alignment.of_tensors().bytes() },
             place: place(&self.resolver.memory(owner)),
-            view_of: part_of.or(taken_over),
+            view_of: host.or(taken_over),
             takes_over: taken_over.is_some(),
             fixed: None,
             name: function.values[root].name.clone().unwrap_or_else(|| format!("{root}")),

@@ -80,7 +80,7 @@ fn scheduled<'a>(frame: &Frame<'a>, grouped: &'a Grouped, group: &'a Group) -> R
     let of_machine = |&machine: &&'static Machine| {
         let choice = Choice::new(frame.context(&grouped.function, group, machine))?;
         let is_on_device = frame.is_on_device(machine);
-        Ok(Scheduled { needs: choice.requirements(), scratch_ranges: choice.scratch_parts(), is_on_device, choice })
+        Ok(Scheduled { needs: choice.requirements(), scratch_ranges: choice.scratch_ranges(), is_on_device, choice })
     };
     frame.machines.iter().map(of_machine).collect()
 }
@@ -91,7 +91,7 @@ fn together(schedules: &[Scheduled<'_>], alignment: Alignment) -> Requirements {
         .iter()
         .map(|schedule| {
             let scratch = if schedule.is_on_device { vec![] } else { schedule.needs.scratch.clone() };
-            Requirements { scratch, ..schedule.needs.clone() }.for_parts(schedule.scratch_ranges, alignment)
+            Requirements { scratch, ..schedule.needs.clone() }.for_ranges(schedule.scratch_ranges, alignment)
         })
         .reduce(Requirements::of_both)
         .unwrap_or_default()

@@ -213,7 +213,7 @@ impl<'s> Writer<'_, 's> {
 
     /// Makes the call of a kernel, and adds the kernel and its constants to the pool.
     fn call(&mut self, group: &Group, piece: Piece, scratch: &Scratch, position: usize) -> Call {
-        let Piece { lowered, extent, most_parts, slices } = piece;
+        let Piece { lowered, extent, most_ranges, slices } = piece;
         let mut origin = self.origin(group);
         origin.schedule = lowered.description;
         let blocks = slices.as_ref().map_or(1, PieceSlices::most_blocks);
@@ -246,7 +246,7 @@ impl<'s> Writer<'_, 's> {
         };
         let working: Vec<_> = lowered.arguments.iter().enumerate().filter_map(working).collect();
         let ranges = extent.map(|rounds| {
-            let most = if scratch.is_on_device { 1 } else { rounds.min(most_parts) };
+            let most = if scratch.is_on_device { 1 } else { rounds.min(most_ranges) };
             let (most, private) = self.ranges(most, &working, scratch, position);
             Ranges { rounds, most, private, bytes }
         });

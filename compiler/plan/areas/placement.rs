@@ -18,7 +18,7 @@ pub struct Area {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
     /// The areas in order.
-    pub parts: Vec<Part>,
+    pub areas: Vec<AreaPlan>,
     /// Cost of all bytes that steps move.
     pub cost: u64,
     /// A lower bound of the cost for this order of steps.
@@ -29,7 +29,7 @@ pub struct Placement {
 
 /// Contents of one area.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct AreaPlan {
     /// The request, without what lies in other areas: tensors there have [`crate::plan::Place::State`], and scratch buffers have no bytes.
     pub request: Request,
     /// Its plan.
@@ -38,7 +38,7 @@ pub struct Part {
     pub moved: u64,
 }
 
-impl Part {
+impl AreaPlan {
     /// Returns the storages in the area, with their offsets.
     pub fn storages(&self) -> impl Iterator<Item = (TensorId, u64)> {
         let tensors = (0..).zip(self.request.tensors.iter().zip(&self.plan.offset));

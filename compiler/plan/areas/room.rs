@@ -1,7 +1,7 @@
 //! An area while it is filled: the request with the items that lie there.
 
 use super::items::{Item, Items, Of};
-use super::placement::{Area, Part, Planner};
+use super::placement::{Area, AreaPlan, Planner};
 use crate::plan::request::{Effort, Place, Plan, PlanError, Request, Scratch};
 
 /// An area with the items that it has so far.
@@ -91,14 +91,14 @@ impl Room {
         room.planned(Effort::Normal)
     }
 
-    /// Returns the area's final part of the placement.
+    /// Returns the area's final plan.
     ///
     /// # Errors
     /// A fault in the request.
-    pub fn part(self, moved: u64) -> Result<Part, PlanError> {
+    pub fn of_area(self, moved: u64) -> Result<AreaPlan, PlanError> {
         let found = self.planned(self.request.effort)?;
         let plan = self.plan.filter(|kept| kept.arena_bytes < found.arena_bytes).unwrap_or(found);
-        Ok(Part { request: self.request, plan, moved })
+        Ok(AreaPlan { request: self.request, plan, moved })
     }
 
     fn planned(&self, effort: Effort) -> Result<Plan, PlanError> {

@@ -1,6 +1,6 @@
 //! Placements by hand, and random ones against brute force.
 
-use super::{Area, Part, PlaceError, Placement};
+use super::{Area, AreaPlan, PlaceError, Placement};
 use crate::plan::request::{Effort, Place, Request, Scratch, Step, Tensor, TensorId};
 use crate::plan::{check_areas, place, plan};
 
@@ -21,17 +21,17 @@ fn areas(list: &[(u64, u64)]) -> Vec<Area> {
 fn placed(request: &Request, areas: &[Area]) -> Placement {
     let placement = place(request, areas).expect("areas with room");
     check_areas(request, areas, &placement).expect("a sound placement");
-    for (part, area) in placement.parts.iter().zip(areas) {
-        assert!(part.plan.arena_bytes <= area.bytes);
+    for (own, area) in placement.areas.iter().zip(areas) {
+        assert!(own.plan.arena_bytes <= area.bytes);
     }
     assert!(placement.lower_bound <= placement.cost);
     placement
 }
 
 /// Names of what lies in an area.
-fn names(part: &Part) -> Vec<String> {
-    let tensors = part.storages().map(|(id, _)| part.request.tensors[id.index()].name.clone());
-    tensors.chain(part.scratch().map(|(step, _, _)| format!("scratch {step}"))).collect()
+fn names(area: &AreaPlan) -> Vec<String> {
+    let tensors = area.storages().map(|(id, _)| area.request.tensors[id.index()].name.clone());
+    tensors.chain(area.scratch().map(|(step, _, _)| format!("scratch {step}"))).collect()
 }
 
 /// Makes a chain of layers: each reads the result of the one before. The last one only reads.
@@ -50,12 +50,12 @@ fn what_moves_most_lies_in_the_fast_area() {
     let steps = vec![step(&[], &[0, 1], 0), step(&[1], &[2], 64), step(&[0, 1, 2], &[], 0), step(&[1], &[], 0), step(&[1], &[], 0)];
     let request = Request { tensors, steps, effort: Effort::Normal };
     let found = placed(&request, &areas(&[(640, 1), (4096, 8)]));
-    assert_eq!(names(&found.parts[0]), ["often", "small", "scratch 1"]);
-    assert_eq!((found.parts[0].moved, found.parts[1].moved), (5 * 512 + 2 * 64 + 2 * 64, 2 * 512));
-    assert!(found.optimal && found.cost == found.parts[0].moved + 8 * found.parts[1].moved);
+    assert_eq!(names(&found.areas[0]), ["often", "small", "scratch 1"]);
+    assert_eq!((found.areas[0].moved, found.areas[1].moved), (5 * 512 + 2 * 64 + 2 * 64, 2 * 512));
+    assert!(found.optimal && found.cost == found.areas[0].moved + 8 * found.areas[1].moved);
     // The order of the areas does not matter, only their costs.
     let other = placed(&request, &areas(&[(4096, 8), (640, 1)]));
-    assert_eq!((other.cost, names(&other.parts[1])), (found.cost, names(&found.parts[0])));
+    assert_eq!((other.cost, names(&other.areas[1])), (found.cost, names(&found.areas[0])));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_single_area_has_the_plan_of_an_arena() {
     let request = chain(&[512, 256, 1024, 64], 128);
     let whole = plan(&request).expect("a chain");
     let found = placed(&request, &areas(&[(1 << 20, 2)]));
-    assert_eq!((found.parts[0].plan.arena_bytes, found.optimal), (whole.arena_bytes, true));
+    assert_eq!((found.areas[0].plan.arena_bytes, found.optimal), (whole.arena_bytes, true));
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn subtensors_and_what_takes_a_place_over_stay_with_their_storage() {
     request.tensors[1].view_of = Some((TensorId(2), 256));
     request.steps[2] = step(&[0, 1], &[], 0);
     let found = placed(&request, &areas(&[(256, 1), (512, 4)]));
-    assert_eq!((names(&found.parts[0]).len(), names(&found.parts[1])), (0, vec!["t2".to_owned()]));
-    assert_eq!(found.parts[1].plan.offset[1], Some(256));
+    assert_eq!((names(&found.areas[0]).len(), names(&found.areas[1])), (0, vec!["t2".to_owned()]));
+    assert_eq!(found.areas[1].plan.offset[1], Some(256));
 }
 
 #[test]
@@ -96,14 +96,14 @@ fn a_check_finds_what_lies_twice_nowhere_or_outside() {
         change(&mut other);
         check_areas(&request, &areas, &other).is_err()
     };
-    let first = good.parts[0].storages().next().expect("a tensor in the fast area").0.index();
-    assert!(broken(&|other| other.parts[0].plan.offset[first] = None));
-    assert!(broken(&|other| other.parts[0].plan.offset[first] = Some(1024)));
-    assert!(broken(&|other| other.parts[1].plan.offset[first] = Some(0)));
-    assert!(broken(&|other| other.parts[0].plan.arena_bytes = 1025));
-    assert!(broken(&|other| drop(other.parts.pop())));
-    let (step, number, _) = good.parts.iter().flat_map(Part::scratch).next().expect("scratch memory");
-    assert!(broken(&|other| other.parts.iter_mut().for_each(|part| part.request.steps[step].scratch[number].bytes = 0)));
+    let first = good.areas[0].storages().next().expect("a tensor in the fast area").0.index();
+    assert!(broken(&|other| other.areas[0].plan.offset[first] = None));
+    assert!(broken(&|other| other.areas[0].plan.offset[first] = Some(1024)));
+    assert!(broken(&|other| other.areas[1].plan.offset[first] = Some(0)));
+    assert!(broken(&|other| other.areas[0].plan.arena_bytes = 1025));
+    assert!(broken(&|other| drop(other.areas.pop())));
+    let (step, number, _) = good.areas.iter().flat_map(AreaPlan::scratch).next().expect("scratch memory");
+    assert!(broken(&|other| other.areas.iter_mut().for_each(|area| area.request.steps[step].scratch[number].bytes = 0)));
 }
 
 /// Returns the least cost of all placements of chains, by brute force over the areas of each tensor.

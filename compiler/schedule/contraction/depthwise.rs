@@ -47,7 +47,7 @@ const INTEGER_PIXELS: u64 = 2;
 /// Channels whose sums are lanes of a vector register, if products of bytes are not added in the same instruction.
 const LANES: u64 = 4;
 
-/// Minimum number of multiply-accumulates for which parts are worth their overhead.
+/// Minimum number of multiply-accumulates for which ranges are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
 
 /// A tap of a window.
@@ -217,7 +217,7 @@ impl DepthwiseSchedule<'_> {
     /// would read memory that another one writes.
     fn extent(&self, shared: &[Pair]) -> Option<u64> {
         let (work, rows) = (&self.work, self.work.output_size[0]);
-        // Windows read elements that another part might already have overwritten.
+        // Windows read elements that another range might already have overwritten.
         let is_one = work.batch == 1 || self.cx.is_for_threads();
         let apart = shared.iter().all(|pair| pair.read != work.input) && is_one && work.sizes.is_none();
         (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)

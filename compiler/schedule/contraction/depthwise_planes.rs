@@ -39,7 +39,7 @@ const COPIED: u64 = 4;
 /// Elements of a row that are copied without a loop.
 const MOST_COPIED: u64 = 8;
 
-/// Minimum number of multiply-accumulates for which parts are worth their overhead.
+/// Minimum number of multiply-accumulates for which ranges are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
 
 /// Schedule of a depthwise contraction of bytes, channel by channel.

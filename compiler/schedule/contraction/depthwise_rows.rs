@@ -38,7 +38,7 @@ pub(super) const FOUR: u64 = 4;
 /// Maximum number of paired rows that sums read. With more, the weights of two output rows have many zeros.
 const MOST_ROWS: u64 = 8;
 
-/// Minimum number of multiply-accumulates for which parts are worth their overhead.
+/// Minimum number of multiply-accumulates for which ranges are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 14;
 
 /// The kind of instruction that multiplies.
@@ -245,7 +245,7 @@ impl DepthwiseRows<'_> {
     /// would read memory that another one writes.
     fn extent(&self, shared: &[Pair]) -> Option<u64> {
         let (work, rows) = (&self.work, self.work.output_size[0]);
-        // Windows read elements that another part might already have overwritten.
+        // Windows read elements that another range might already have overwritten.
         let is_one = work.batch == 1 || self.cx.is_for_threads();
         let apart = shared.iter().all(|pair| pair.read != work.input) && is_one;
         (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
@@ -347,7 +347,7 @@ impl Lowering<'_> {
                 let next = b.scale_index(top, 1, schedule.pairs.count as i64);
                 let unstaged = b.binary(BinaryOp::SignedMax, staged[0], top);
                 let (buffers, rows) = (Route { from: self.input, to: self.ring }, Rows { image: first, origin });
-                schedule.pairs.stage(b, work, buffers, rows, unstaged..next);
+                schedule.pairs.copy_pairs(b, work, buffers, rows, unstaged..next);
                 let slot = |b: &mut KernelBuilder, k: i64| {
                     let pair = b.scale_index(top, 1, k);
                     schedule.pairs.slot(b, pair)
@@ -405,7 +405,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the first of some rows, which is not the last one before their end. The minimum with `end − 2` does not change it, but shows that the next row is in
-    /// the part's range, too.
+    /// the range, too.
     fn before_last(&self, b: &mut KernelBuilder, Range { start: row, end }: Range<Value>) -> Value {
         if self.range.is_none() || !self.schedule.cx.is_for_threads() {
             return row;

@@ -55,12 +55,12 @@ pub struct DirectSchedule<'a> {
     pub(super) tile: Tile,
     /// Output channels of an accumulator vector.
     pub(super) lanes: u64,
-    pub(super) parts: Vec<Part>,
+    pub(super) phases: Vec<PhasePanels>,
     /// Maximum number of products in a 32-bit sum before it is added to a 64-bit one.
     pub(super) in_32_bits: Option<u64>,
 }
 
-/// The dimension along which a kernel is divided into parts for threads.
+/// The dimension along which a kernel is divided into ranges for threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ranges {
     /// A number of rows of windows.
@@ -82,7 +82,7 @@ impl Ranges {
 /// Number of rows that is enough for any useful number of threads.
 const MANY_ROWS: u64 = 8;
 
-/// Minimum number of multiply-accumulates for which parts with their own working memory are worth their overhead.
+/// Minimum number of multiply-accumulates for which ranges with their own working memory are worth their overhead.
 const LEAST_FOR_THREADS: u64 = 1 << 16;
 
 /// Minimum number of pixels in a row that is long for register tiles.
@@ -104,24 +104,24 @@ const LONGEST_STAGED: u64 = 1 << 14;
 const ELEMENTS: u64 = 1 << 11;
 const ELEMENTS_OF_BYTES: u64 = 1 << 13;
 
-/// Cost of filling the panels, as a number of pixels. Each part with a range of rows fills all panels.
+/// Cost of filling the panels, as a number of pixels. Each range of rows fills all panels.
 const PIXELS_OF_FILLING: u64 = 6;
 
 /// Maximum bytes of a filled panel that stays in a first-level cache beside the staged pixels.
 const MOST_FILLED: u64 = 1 << 14;
 
-/// Cost of staging a row, as a number of output channels. Each part with a range of panels stages all rows.
+/// Cost of staging a row, as a number of output channels. Each range of panels stages all rows.
 const OUTPUTS_OF_STAGING: u64 = 8;
 
-/// Slowdown of a part that reads what others wrote, in thousandths.
+/// Slowdown of a range that reads what others wrote, in thousandths.
 const READ_FROM_OTHERS: u64 = 20;
 
-/// A phase of the convolution.
+/// The panels of a phase of the convolution.
 #[derive(Clone)]
-pub(super) struct Part {
+pub(super) struct PhasePanels {
     /// Phases along planes, rows and columns.
     pub axes: [Phase; 3],
-    /// Part of the right operand that the phase reads.
+    /// Panels of the right operand that the phase reads.
     pub panels: Panels,
     /// Start of its panels among the packed ones.
     pub base: u64,
@@ -135,7 +135,7 @@ pub(super) struct Part {
     pub chunk: Option<u64>,
 }
 
-impl Part {
+impl PhasePanels {
     /// Returns the number of elements of k in a segment of a panel.
     pub(super) fn run(&self) -> u64 {
         self.panels.padded()
@@ -190,19 +190,19 @@ impl<'a> DirectSchedule<'a> {
             shorter,
             tile,
             lanes,
-            parts: vec![],
+            phases: vec![],
             in_32_bits,
         };
-        schedule.parts = schedule.all_parts();
+        schedule.phases = schedule.all_phases();
         if schedule.form.has_excess() {
             // Phases use different taps, which have different excesses.
             let lanes = schedule.initial_lanes();
-            schedule.parts.iter_mut().zip(0..).for_each(|(part, number)| part.initial = number * lanes);
+            schedule.phases.iter_mut().zip(0..).for_each(|(phase, number)| phase.initial = number * lanes);
         }
         let mut filled = 0;
-        for part in &mut schedule.parts {
-            part.filled = filled;
-            filled += part.panels.all_elements();
+        for phase in &mut schedule.phases {
+            phase.filled = filled;
+            filled += phase.panels.all_elements();
         }
         Ok(schedule)
     }
@@ -210,10 +210,10 @@ impl<'a> DirectSchedule<'a> {
     /// Returns the elements of the buffer for filled panels: the largest panel, or all panels of a matrix product if they are filled ahead.
     pub(super) fn filled_elements(&self) -> u64 {
         if self.preparation == Preparation::Ahead {
-            return self.parts.iter().map(|part| part.panels.all_elements()).sum();
+            return self.phases.iter().map(|phase| phase.panels.all_elements()).sum();
         }
         let widths = self.widths();
-        self.parts.iter().map(|part| part.panels.filled_elements(&widths)).max().unwrap_or(0)
+        self.phases.iter().map(|phase| phase.panels.filled_elements(&widths)).max().unwrap_or(0)
     }
 
     /// Returns the number of matrix products that have their own panels, because they are filled ahead.
@@ -221,21 +221,21 @@ impl<'a> DirectSchedule<'a> {
         if self.preparation == Preparation::InRounds { 1 } else { self.work.matrices.iter().map(|matrices| matrices.count).product() }
     }
 
-    fn all_parts(&self) -> Vec<Part> {
-        let mut parts: Vec<Part> = Vec::new();
+    fn all_phases(&self) -> Vec<PhasePanels> {
+        let mut phases: Vec<PhasePanels> = Vec::new();
         let [planes, rows, columns] = &self.work.phases;
         for plane in &planes.list {
             for row in &rows.list {
                 for column in &columns.list {
-                    let base = parts.last().map_or(0, |part| part.base + part.panels.stored_extent());
-                    parts.push(self.part([plane, row, column], base));
+                    let base = phases.last().map_or(0, |phase| phase.base + phase.panels.stored_extent());
+                    phases.push(self.phase_panels([plane, row, column], base));
                 }
             }
         }
-        parts
+        phases
     }
 
-    fn part(&self, axes: [&Phase; 3], base: u64) -> Part {
+    fn phase_panels(&self, axes: [&Phase; 3], base: u64) -> PhasePanels {
         let work = &self.work;
         let [planes, rows, columns] = axes;
         let [height, width] = work.window;
@@ -276,7 +276,7 @@ impl<'a> DirectSchedule<'a> {
         let unroll = if unroll > 1 && groups.is_multiple_of(alone) { unroll.max(alone) } else { unroll };
         let round = (step * unroll).max(1);
         let chunk = self.in_32_bits.map(|products| (products / round).max(1) * round);
-        Part { axes: axes.map(Clone::clone), panels, base, initial: 0, filled: 0, unroll, chunk }
+        PhasePanels { axes: axes.map(Clone::clone), panels, base, initial: 0, filled: 0, unroll, chunk }
     }
 
     /// Tests whether the output pixels are one tile, the largest that the machine has.
@@ -310,7 +310,7 @@ impl<'a> DirectSchedule<'a> {
     }
 
     pub(super) fn are_filled(&self) -> bool {
-        self.parts.iter().any(|part| part.panels.are_filled())
+        self.phases.iter().any(|phase| phase.panels.are_filled())
     }
 
     /// Tests whether rows are staged in chunks, which take each other's place.
@@ -366,8 +366,9 @@ impl<'a> DirectSchedule<'a> {
         let per_group = self.outputs_per_group();
         let lanes = self.initial_lanes() / self.work.groups;
         let channels = || (0..self.work.groups).flat_map(move |g| (0..lanes).map(move |l| (l < per_group).then_some(g * per_group + l)));
-        let sums = |part: &Part| self.work.initial_sums(self.work.border(self.form), offsets, &part.panels.extents.taps, channels());
-        if self.form.has_excess() { self.parts.iter().flat_map(sums).collect() } else { self.parts.first().map_or(vec![], sums) }
+        let sums =
+            |phase: &PhasePanels| self.work.initial_sums(self.work.border(self.form), offsets, &phase.panels.extents.taps, channels());
+        if self.form.has_excess() { self.phases.iter().flat_map(sums).collect() } else { self.phases.first().map_or(vec![], sums) }
     }
 
     /// Returns the number of initial sums of a phase: one for each lane of every panel.
@@ -404,16 +405,16 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     [4, 2].into_iter().filter(|count| count * outputs <= lanes).find(cuts).map_or(form, Form::Floats)
 }
 
-/// Returns the share of the largest part of equal units, in thousandths.
+/// Returns the share of the largest range of equal units, in thousandths.
 fn equal_share(extent: u64, threads: u64) -> u64 {
     extent.div_ceil(threads).saturating_mul(1000) / extent.max(1)
 }
 
-/// Returns the share of the largest part of weighted units, in thousandths. Parts have equal numbers of units.
+/// Returns the share of the largest range of weighted units, in thousandths. Ranges have equal numbers of units.
 fn largest_share(weights: &[u64], threads: u64) -> u64 {
-    let bound = |part: u64| (part * weights.len() as u64 / threads) as usize;
-    let part = |part: u64| weights[bound(part)..bound(part + 1)].iter().sum::<u64>();
-    let largest = (0..threads).map(part).max().unwrap_or(0);
+    let bound = |number: u64| (number * weights.len() as u64 / threads) as usize;
+    let range = |number: u64| weights[bound(number)..bound(number + 1)].iter().sum::<u64>();
+    let largest = (0..threads).map(range).max().unwrap_or(0);
     1000 * largest / weights.iter().sum::<u64>().max(1)
 }
 
@@ -435,7 +436,7 @@ fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
 }
 
 /// Turns the pixels of a pointwise contraction into rows of equal length, so that a staged row stays in the first-level cache. Rows that are
-/// not staged are one row, or enough rows for parts. With `in_short`, all pixels are one row in short sections. Otherwise returns the
+/// not staged are one row, or enough rows for ranges. With `in_short`, all pixels are one row in short sections. Otherwise returns the
 /// additional elements that short sections would move, if they are shorter than rows.
 fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, staged: Option<Form>, in_short: bool) -> Option<u64> {
     let threads = u64::from(cx.threads.count);
@@ -445,7 +446,7 @@ fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, staged: Option<Form>, i
     let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
     let width = match (staged, threads > 1) {
         (Some(form), _) => staged_row(pixels, work, form, threads),
-        (None, true) => row_of_even_parts(pixels, work.input_size[1], threads),
+        (None, true) => row_of_even_ranges(pixels, work.input_size[1], threads),
         // Rows that are not staged may have any length.
         (None, false) => pixels,
     };
@@ -471,20 +472,20 @@ fn staged_row(pixels: u64, work: &Contraction, form: Form, threads: u64) -> u64 
     let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
     let longer = (best < FEWEST_STAGED && pixels > SHORT_IMAGE).then(|| longer_row(pixels, limit, work.channels)).flatten();
     let best = longer.unwrap_or(best);
-    let best = if threads > 1 { row_for_parts(pixels, work.input_size[1], best, limit, threads) } else { best };
+    let best = if threads > 1 { row_for_ranges(pixels, work.input_size[1], best, limit, threads) } else { best };
     if best < FEWEST_STAGED && pixels <= SHORT_IMAGE { pixels } else { best }
 }
 
-/// Returns the length of a row that is not staged, for equal parts. It prefers many long rows, which suit any number of threads. Next come rows
-/// that divide the image's rows evenly, so that parts have the same image rows in every layer.
-fn row_of_even_parts(pixels: u64, image_row: u64, threads: u64) -> u64 {
-    let largest_part = |n: u64| (pixels / n).div_ceil(threads) * n;
+/// Returns the length of a row that is not staged, for equal ranges. It prefers many long rows, which suit any number of threads. Next come rows
+/// that divide the image's rows evenly, so that ranges have the same image rows in every layer.
+fn row_of_even_ranges(pixels: u64, image_row: u64, threads: u64) -> u64 {
+    let largest_range = |n: u64| (pixels / n).div_ceil(threads) * n;
     let are_many = |n: u64| pixels / n >= MANY_ROWS && n >= LONG_ROW;
     let follows = |n: u64| image_row.is_multiple_of(n) || n.is_multiple_of(image_row.max(1));
     // Divisors come in pairs, and one of each pair is at most the root.
     let divisors = (1..=pixels.isqrt()).filter(|n| pixels.is_multiple_of(*n)).flat_map(|n| [n, pixels / n]);
     let lengths = divisors.filter(|n| *n >= SHORT_ROW.min(pixels));
-    lengths.min_by_key(|&n| (largest_part(n), !are_many(n), !follows(n), std::cmp::Reverse(n))).unwrap_or(pixels)
+    lengths.min_by_key(|&n| (largest_range(n), !are_many(n), !follows(n), std::cmp::Reverse(n))).unwrap_or(pixels)
 }
 
 /// Returns the shortest row above a limit that divides the pixels evenly, if it is not much longer. Images with prime sides have no shorter
@@ -494,12 +495,12 @@ fn longer_row(pixels: u64, limit: u64, channels: u64) -> Option<u64> {
 }
 
 /// Returns the length of a row such that each thread gets the same image rows in every layer, so layers need not wait. It
-/// divides the image's rows evenly, is hardly shorter than the best length, and keeps parts as equal. Too few rows do not count as parts.
-fn row_for_parts(pixels: u64, image_row: u64, best: u64, limit: u64, threads: u64) -> u64 {
+/// divides the image's rows evenly, is hardly shorter than the best length, and keeps ranges as equal. Too few rows do not count as ranges.
+fn row_for_ranges(pixels: u64, image_row: u64, best: u64, limit: u64, threads: u64) -> u64 {
     let rows = |n: u64| pixels / n.max(1);
-    let largest_part = |n: u64| rows(n).div_ceil(threads) * n;
+    let largest_range = |n: u64| rows(n).div_ceil(threads) * n;
     let follows = |n: &u64| pixels.is_multiple_of(*n) && (image_row.is_multiple_of(*n) || n.is_multiple_of(image_row));
-    let serves = |n: &u64| follows(n) && rows(*n) >= MANY_ROWS && largest_part(*n) <= largest_part(best);
+    let serves = |n: &u64| follows(n) && rows(*n) >= MANY_ROWS && largest_range(*n) <= largest_range(best);
     let is_long = |n: &u64| 8 * n >= 7 * best || rows(best) < MANY_ROWS && 2 * n >= SHORT_ROW;
     (1..=limit.min(pixels)).rev().find(serves).filter(is_long).unwrap_or(best)
 }
@@ -528,7 +529,7 @@ pub(super) fn unroll(cx: &Context<'_>, groups: u64, form: Form) -> u64 {
 }
 
 impl DirectSchedule<'_> {
-    /// Returns the dimension along which the kernel may be divided, if this is worth it. No part may read what another one writes.
+    /// Returns the dimension along which the kernel may be divided, if this is worth it. No range may read what another one writes.
     pub(super) fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
         let work = &self.work;
         let is_one_image = work.sizes.is_none() && work.matrices.is_empty() && work.batch * work.planes.output == 1;
@@ -551,7 +552,7 @@ impl DirectSchedule<'_> {
         }
     }
 
-    /// Returns the dimension that makes the shortest parts, if parts have their own working memory.
+    /// Returns the dimension that makes the shortest ranges, if ranges have their own working memory.
     fn ranges_for_threads(&self, shared: &[Pair]) -> Option<Ranges> {
         let work = &self.work;
         let overwrites = shared.iter().any(|pair| pair.read == work.input);
@@ -564,11 +565,11 @@ impl DirectSchedule<'_> {
         let dimension = work.matrices.iter().position(|matrices| matrices.count > 1);
         let matrices = dimension.map(|dimension| Ranges::Matrices { dimension, count: work.matrices[dimension].count });
         let all = matrices.into_iter().chain([rows, panels]).filter(|ranges| ranges.extent() > 1);
-        all.min_by_key(|&ranges| self.longest_part(ranges))
+        all.min_by_key(|&ranges| self.longest_range(ranges))
     }
 
-    /// Returns the time of the longest part of a division, in thousandths of the whole.
-    fn longest_part(&self, ranges: Ranges) -> u64 {
+    /// Returns the time of the longest range of a division, in thousandths of the whole.
+    fn longest_range(&self, ranges: Ranges) -> u64 {
         let threads = u64::from(self.cx.threads.count.max(1));
         match ranges {
             Ranges::Matrices { count, .. } => equal_share(count, threads),
@@ -595,15 +596,15 @@ impl DirectSchedule<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{equal_share, largest_share, longer_row, row_for_parts, row_of_even_parts};
+    use super::{equal_share, largest_share, longer_row, row_for_ranges, row_of_even_ranges};
 
     #[test]
-    fn rows_for_parts_follow_those_of_the_image() {
-        assert_eq!(row_for_parts(28 * 28, 28, 8, 10, 2), 7);
-        assert_eq!(row_for_parts(14 * 14, 14, 28, 32, 2), 14, "7 rows are few");
-        assert_eq!(row_for_parts(9 * 56, 56, 63, 64, 2), 63, "9 rows are uneven, and 28 pixels few");
-        assert_eq!(row_for_parts(56 * 56, 56, 64, 64, 2), 56);
-        assert_eq!(row_for_parts(7 * 7, 7, 7, 8, 2), 7);
+    fn rows_for_ranges_follow_those_of_the_image() {
+        assert_eq!(row_for_ranges(28 * 28, 28, 8, 10, 2), 7);
+        assert_eq!(row_for_ranges(14 * 14, 14, 28, 32, 2), 14, "7 rows are few");
+        assert_eq!(row_for_ranges(9 * 56, 56, 63, 64, 2), 63, "9 rows are uneven, and 28 pixels few");
+        assert_eq!(row_for_ranges(56 * 56, 56, 64, 64, 2), 56);
+        assert_eq!(row_for_ranges(7 * 7, 7, 7, 8, 2), 7);
     }
 
     #[test]
@@ -614,18 +615,18 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_make_uneven_parts() {
+    fn few_rows_make_uneven_ranges() {
         assert_eq!([largest_share(&[1; 7], 2), largest_share(&[1; 10], 2)], [571, 500]);
         assert_eq!([largest_share(&[1], 2), largest_share(&[1; 3], 4), largest_share(&[], 2)], [1000, 333, 0]);
-        assert_eq!(largest_share(&[64, 64, 32], 2), 600, "the second part has 64 and 32");
+        assert_eq!(largest_share(&[64, 64, 32], 2), 600, "the second range has 64 and 32");
         for (extent, threads) in [(1, 2), (3, 4), (7, 2), (9, 8), (100, 3)] {
             assert_eq!(equal_share(extent, threads), largest_share(&vec![1; extent as usize], threads));
         }
     }
 
     #[test]
-    fn rows_without_staging_make_even_parts() {
-        let rows = |pixels: u64, image_row: u64, threads: u64| pixels / row_of_even_parts(pixels, image_row, threads);
+    fn rows_without_staging_make_even_ranges() {
+        let rows = |pixels: u64, image_row: u64, threads: u64| pixels / row_of_even_ranges(pixels, image_row, threads);
         assert_eq!([rows(12 * 12, 12, 2), rows(14 * 14, 14, 2), rows(24 * 24, 24, 2)], [2, 2, 8]);
         assert_eq!([rows(12 * 12, 12, 8), rows(14 * 14, 14, 4)], [8, 4]);
         assert_eq!([rows(7 * 7, 7, 2), rows(5, 5, 2), rows(1, 1, 4)], [1; 3], "shorter rows leave tiles empty");

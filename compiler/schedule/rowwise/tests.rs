@@ -146,8 +146,8 @@ fn rows_that_run_at_the_same_time_keep_rows_of_their_own() {
                 assert!(kernel.buffers.iter().any(|buffer| buffer.kind == BufferKind::Scratch && buffer.elements == 300));
             }
             let places = apart(kernel.pointer_params().count());
-            let stages = grid::stages(&kernel, &[], &Assumed::default(), &places).expect("few positions");
-            assert_eq!(stages.iter().map(|stage| stage.kernel.grid.map(|grid| grid.positions)).collect::<Vec<_>>(), [Some(positions)]);
+            let launches = grid::launches(&kernel, &[], &Assumed::default(), &places).expect("few positions");
+            assert_eq!(launches.iter().map(|launch| launch.kernel.grid.map(|grid| grid.positions)).collect::<Vec<_>>(), [Some(positions)]);
         });
     }
 }

@@ -19,10 +19,10 @@ use smallvec::smallvec;
 /// Words of a count: one for each direction.
 const WORDS: u64 = 3;
 
-/// The computation of a stage's number of workgroups from the rounds of a loop.
+/// The computation of a launch's number of workgroups from the rounds of a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counts {
-    /// Kernel that computes the rounds and yields them. It has the buffers of the stage's original kernel.
+    /// Kernel that computes the rounds and yields them. It has the buffers of the launch's original kernel.
     rounds: Kernel,
     share: Share,
 }
@@ -140,7 +140,7 @@ fn outermost(loops: &Loops<'_>, item: &Item) -> Option<(Value, u64)> {
     }
 }
 
-/// Tests whether the rounds of a counter's loop are known only at run time, and can be computed before the stage.
+/// Tests whether the rounds of a counter's loop are known only at run time, and can be computed before the launch.
 pub fn can_count(loops: &Loops<'_>, counter: Value) -> bool {
     loops.counted(counter).is_some_and(|counted| counted.end.is_some()) && Slice::new(loops).rounds(counter).is_some()
 }

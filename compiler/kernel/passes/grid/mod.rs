@@ -1,7 +1,7 @@
 //! Conversion of a kernel for a machine that runs many positions at the same time. Rounds of its loops become positions of grids.
 //!
 //! Schedules write loops, and mark those whose rounds may run in any order, and at the same time. The positions of nested loops multiply. Independent
-//! loops in a row add up, for example whole vectors and the rest of a row. Dependent loops become stages: kernels that run one after another. Values
+//! loops in a row add up, for example whole vectors and the rest of a row. Dependent loops become **launches**: kernels that run one after another. Values
 //! that several positions need are computed by each of them, if this takes only arithmetic and loads.
 //!
 //! A mark says nothing about loops in a row, about values that positions compute again, or about a loop around that stays in order. The places of
@@ -15,14 +15,14 @@
 //! separate kernel computes how many workgroups are needed (`counts.rs`).
 //!
 //! A kernel without such a loop has one position. It is correct, but slow. Few positions with long rows become workgroups (`team.rs`). If the lanes
-//! of a workgroup read distant rows, they first copy these to shared memory (`staged/`).
+//! of a workgroup read distant rows, they first copy these to shared memory (`shared_rows/`).
 
 mod chain;
 mod counts;
 mod emit;
 mod limits;
 mod normal;
-mod staged;
+mod shared_rows;
 mod team;
 mod tree;
 mod uniform;
@@ -44,14 +44,14 @@ use emit::Writer;
 use limits::MOST_POSITIONS;
 pub use limits::WORKGROUP;
 use rustc_hash::FxHashSet;
-pub use staged::staged;
+pub use shared_rows::with_shared_rows;
 pub use team::team;
 use tree::{Independence, Item, Planner};
 use used::only_used;
 
-/// A kernel with a grid that computes a part of a kernel.
+/// A kernel with a grid. It does the work of some loops of a kernel, after the launches before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stage {
+pub struct Launch {
     /// The kernel.
     pub kernel: Kernel,
     /// Number of the original kernel's pointer parameter, for each pointer parameter. `None` for the status, which comes last.
@@ -65,22 +65,22 @@ pub struct Stage {
 ///
 /// # Panics
 /// In debug builds, if a kernel breaks a rule of the language.
-pub fn stages(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places) -> Option<Vec<Stage>> {
+pub fn launches(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places) -> Option<Vec<Launch>> {
     let kernel = with_numbers(kernel, integers);
     let mut planner = Planner::new(&kernel, assumed, places, Independence::Marks);
-    let stages = planner.stages();
+    let launches = planner.launches();
     let is_grid = |items: &Vec<Item>| items.iter().map(Item::positions).fold(0, u64::saturating_add) <= MOST_POSITIONS;
-    stages.iter().all(is_grid).then(|| stages.iter().map(|items| stage(&kernel, &planner, items)).collect())
+    launches.iter().all(is_grid).then(|| launches.iter().map(|items| launch(&kernel, &planner, items)).collect())
 }
 
 /// Returns the counters of loops whose rounds are independent by the places of their accesses, but that are not marked. The parameters are those of
-/// [`stages`].
+/// [`launches`].
 pub fn unmarked(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places) -> Vec<Value> {
     let kernel = with_numbers(kernel, integers);
     let mut planner = Planner::new(&kernel, assumed, places, Independence::Places);
-    let stages = planner.stages();
+    let launches = planner.launches();
     let mut found = Vec::new();
-    stages.iter().flatten().for_each(|item| item.unmarked(&kernel.body, &mut found));
+    launches.iter().flatten().for_each(|item| item.unmarked(&kernel.body, &mut found));
     found
 }
 
@@ -106,7 +106,7 @@ fn has_open_loops(kernel: &Kernel) -> bool {
     kernel.statements().any(|statement| is_open(&statement.inst))
 }
 
-fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
+fn launch(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Launch {
     let loops = &planner.loops;
     let writer = Writer::new(loops);
     let ((body, types), positions, counts) = match uniform::chains(loops, items) {
@@ -130,5 +130,5 @@ fn stage(kernel: &Kernel, planner: &Planner<'_>, items: &[Item]) -> Stage {
     }
     let pointers = only_used(&mut written);
     debug_assert_eq!(verify(&written), Ok(()), "{written}");
-    Stage { kernel: written, pointers, counts }
+    Launch { kernel: written, pointers, counts }
 }

@@ -1,7 +1,7 @@
 //! Tests with kernels written as text, which run their positions in any order.
 
 mod counts;
-mod staged;
+mod shared_rows;
 mod teams;
 
 use super::*;
@@ -22,10 +22,10 @@ fn marked(kernel: &Kernel, integers: &[i64], assumed: &Assumed, places: &Places)
     kernel
 }
 
-/// Returns the stages of a kernel whose operands do not overlap. Its independent loops are marked first.
-fn stages_of(kernel: &Kernel) -> Vec<Stage> {
+/// Returns the launches of a kernel whose operands do not overlap. Its independent loops are marked first.
+fn launches_of(kernel: &Kernel) -> Vec<Launch> {
     let (assumed, places) = (Assumed::default(), apart(kernel.pointer_params().count()));
-    stages(&marked(kernel, &[], &assumed, &places), &[], &assumed, &places).expect("few positions")
+    launches(&marked(kernel, &[], &assumed, &places), &[], &assumed, &places).expect("few positions")
 }
 
 /// Makes the contents of a kernel's pointer parameters; `of` gives the bytes of one.
@@ -33,22 +33,22 @@ fn memory(kernel: &Kernel, of: impl Fn(&BufferData) -> Vec<u8>) -> Vec<Vec<u8>> 
     kernel.pointer_params().map(|(_, data)| of(data)).collect()
 }
 
-/// Returns the number of positions of each stage. Checks that they leave the kernel's results in any order.
+/// Returns the number of positions of each launch. Checks that they leave the kernel's results in any order.
 fn positions(text: &str) -> Vec<u64> {
     let kernel = parse_kernel(text).expect("a kernel");
-    let stages = stages_of(&kernel);
+    let launches = launches_of(&kernel);
     let of = |data: &BufferData| (0..data.bytes()).map(|i| (i * 7) as u8).collect();
     let (mut whole, mut parts) = (memory(&kernel, of), memory(&kernel, of));
     assert_eq!(interpret(&kernel, &mut whole, &[]), Ok(0));
-    for Stage { kernel, pointers, .. } in &stages {
+    for Launch { kernel, pointers, .. } in &launches {
         let mut own: Vec<Vec<u8>> = pointers.iter().map(|pointer| pointer.map_or(vec![0; 4], |pointer| parts[pointer].clone())).collect();
         assert_eq!(interpret_grid(kernel, &mut own, 3), Ok(()), "{kernel}");
         for (bytes, pointer) in own.into_iter().zip(pointers) {
             pointer.iter().for_each(|&pointer| parts[pointer].clone_from(&bytes));
         }
     }
-    assert_eq!(whole, parts, "{}", stages.iter().map(|stage| stage.kernel.to_string()).collect::<String>());
-    stages.iter().map(|stage| stage.kernel.grid.map_or(0, |grid| grid.positions)).collect()
+    assert_eq!(whole, parts, "{}", launches.iter().map(|launch| launch.kernel.to_string()).collect::<String>());
+    launches.iter().map(|launch| launch.kernel.grid.map_or(0, |grid| grid.positions)).collect()
 }
 
 /// Rows at loaded places. Only a mark says that they are different rows.
@@ -71,8 +71,8 @@ fn marked_loops_are_positions_and_others_are_not() {
             }}"
         );
         let kernel = parse_kernel(&text).expect("a kernel");
-        let stages = stages(&kernel, &[], &Assumed::default(), &apart(3)).expect("few positions");
-        let [Stage { kernel, .. }] = &stages[..] else { panic!("one stage of {kernel}") };
+        let launches = launches(&kernel, &[], &Assumed::default(), &apart(3)).expect("few positions");
+        let [Launch { kernel, .. }] = &launches[..] else { panic!("one launch of {kernel}") };
         assert_eq!(verify(kernel), Ok(()), "{kernel}");
         kernel.grid.map_or(0, |grid| grid.positions)
     };
@@ -469,8 +469,8 @@ fn tensors_in_one_memory_meet_where_they_overlap() {
     .expect("a kernel");
     let positions = |places: Places| -> Vec<u64> {
         let assumed = Assumed::default();
-        let stages = stages(&marked(&kernel, &[], &assumed, &places), &[], &assumed, &places).expect("few positions");
-        stages.iter().map(|stage| stage.kernel.grid.map_or(0, |grid| grid.positions)).collect()
+        let launches = launches(&marked(&kernel, &[], &assumed, &places), &[], &assumed, &places).expect("few positions");
+        launches.iter().map(|launch| launch.kernel.grid.map_or(0, |grid| grid.positions)).collect()
     };
     assert_eq!(positions(vec![(0, 0), (1, 0), (2, 0)]), [8]);
     assert_eq!(positions(vec![(0, 0), (0, 0), (1, 0)]), [8]);
@@ -516,7 +516,7 @@ fn lanes_of_a_workgroup_read_the_same_weights() {
     };
     let grid = |text: &str| {
         let kernel = parse_kernel(text).expect("a kernel");
-        stages_of(&kernel)[0].kernel.to_string()
+        launches_of(&kernel)[0].kernel.to_string()
     };
     // 130 rows are three workgroups for each panel.
     assert_eq!(positions(&of(130, 9, "")), [9 * 192]);
@@ -566,7 +566,7 @@ fn whole_tiles_and_their_rest_are_positions() {
     }";
     let (assumed, places) = (Assumed::default(), apart(2));
     let kernel = marked(&parse_kernel(text).unwrap(), &[0, 9], &assumed, &places);
-    let stages = stages(&kernel, &[0, 9], &assumed, &places).unwrap();
-    let counts: Vec<u64> = stages.iter().map(|stage| stage.kernel.grid.unwrap().positions).collect();
+    let launches = launches(&kernel, &[0, 9], &assumed, &places).unwrap();
+    let counts: Vec<u64> = launches.iter().map(|launch| launch.kernel.grid.unwrap().positions).collect();
     assert_eq!(counts, [8 * 2 + 2]);
 }

@@ -93,27 +93,27 @@ impl<'k> Planner<'k> {
         Self { loops: Loops::of(kernel, assumed, places), independence, positions: vec![], around: vec![], before: vec![] }
     }
 
-    /// Divides the kernel's body into stages that run one after another. The items of a stage run at the same time.
-    pub fn stages(&mut self) -> Vec<Vec<Item>> {
+    /// Divides the kernel's body into launches that run one after another. The items of a launch run at the same time.
+    pub fn launches(&mut self) -> Vec<Vec<Item>> {
         let body = &self.loops.kernel.body;
-        let mut stages: Vec<Vec<Item>> = Vec::new();
+        let mut launches: Vec<Vec<Item>> = Vec::new();
         for statements in self.split(body) {
             let item = Item { nest: self.nest(body, &statements, 1), statements };
-            match stages.last_mut().filter(|stage| stage.iter().all(|other| !self.meet(body, &other.statements, &item.statements))) {
-                Some(stage) => stage.push(item),
-                None => stages.push(vec![item]),
+            match launches.last_mut().filter(|launch| launch.iter().all(|other| !self.meet(body, &other.statements, &item.statements))) {
+                Some(launch) => launch.push(item),
+                None => launches.push(vec![item]),
             }
         }
-        if self.hands_on(body, &stages) {
-            let first = stages.first().and_then(|stage| stage.first()).map_or(0, |item| item.statements.start);
+        if self.hands_on(body, &launches) {
+            let first = launches.first().and_then(|launch| launch.first()).map_or(0, |item| item.statements.start);
             return vec![vec![Item { statements: first..body.statements.len(), nest: None }]];
         }
-        stages
+        launches
     }
 
-    /// Tests whether items depend on each other through local arrays, or through values loaded before another stage writes.
-    fn hands_on(&self, body: &Region, stages: &[Vec<Item>]) -> bool {
-        let items: Vec<&Item> = stages.iter().flatten().collect();
+    /// Tests whether items depend on each other through local arrays, or through values loaded before another launch writes.
+    fn hands_on(&self, body: &Region, launches: &[Vec<Item>]) -> bool {
+        let items: Vec<&Item> = launches.iter().flatten().collect();
         let locals = |range: &Range<usize>| {
             let mut touched = FxHashSet::default();
             each(&body.statements[range.clone()], &mut |inst| {
@@ -134,7 +134,7 @@ impl<'k> Planner<'k> {
                 self.loops.accesses(statement, &mut vec![], &mut list).is_none() || !list.is_empty() || self.reads_local(statement)
             })
         };
-        shares || stages.len() > 1 && items.iter().any(reads_again)
+        shares || launches.len() > 1 && items.iter().any(reads_again)
     }
 
     fn reads_local(&self, statements: &[Statement]) -> bool {

@@ -4,7 +4,7 @@ use super::form::Form;
 use crate::ir::ElementType;
 use crate::kernel::{Buffer, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
-use crate::schedule::contraction::direct::Part;
+use crate::schedule::contraction::direct::PhasePanels;
 use crate::schedule::contraction::rows::staging::held;
 use crate::schedule::contraction::tiles::loops::lowering::Lowering;
 use crate::schedule::contraction::tiles::loops::places::{OutputRow, Segments};
@@ -14,15 +14,15 @@ const UNROLLED: u64 = 4;
 
 impl Lowering<'_> {
     /// Stores the correction of each pixel of a row.
-    pub(in crate::schedule::contraction) fn find_lacking(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow) {
+    pub(in crate::schedule::contraction) fn find_lacking(&self, b: &mut KernelBuilder, phase: &PhasePanels, row: &OutputRow) {
         let Some(lacking) = self.lacking else { return };
         let work = &self.schedule.work;
-        let extents = &part.panels.extents;
+        let extents = &phase.panels.extents;
         let chunked = self.schedule.staging.as_ref().is_some_and(|staging| staging.chunk.is_some());
         // Chunks are staged only together with their products, so the input itself is read.
         let (buffer, raw) = if chunked { (self.input, Some(work.element)) } else { (self.pixels.rows, None) };
         let run = Run::new(self.schedule.cx.machine, (buffer, raw), (extents.segment(), self.schedule.form), lacking.by);
-        let (step, first) = ((work.strides[1] * work.channels) as i64, (part.axes[2].lead * work.channels) as i64);
+        let (step, first) = ((work.strides[1] * work.channels) as i64, (phase.axes[2].lead * work.channels) as i64);
         let find = |b: &mut KernelBuilder, x: Value| {
             let offset = b.scale_index(x, step, first);
             let zero = b.int(Type::vector(Lane::I32, (run.lanes / run.group) as u16), 0);
@@ -49,7 +49,7 @@ impl Lowering<'_> {
             b.store(lacking.pixels, x, 0, sum);
         };
         // An array that rounds fill in order belongs to what is around their loop.
-        b.rounds(false, |b| b.for_range(0, part.axes[2].count as i64, 1, find));
+        b.rounds(false, |b| b.for_range(0, phase.axes[2].count as i64, 1, find));
     }
 }
 

@@ -30,14 +30,14 @@ pub struct PackedWeights {
     pub fits: Fits,
 }
 
-/// Identity of packed weights: their source, the panels of all parts, and whether zeros are left out.
+/// Identity of packed weights: their source, the panels of all phases, and whether zeros are left out.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Packing {
     source: Source,
     panels: Vec<(Extents, Storage, bool)>,
 }
 
-/// The panels of all parts, one after another.
+/// The panels of all phases, one after another.
 #[derive(Clone)]
 enum Packed {
     All(Data),
@@ -55,49 +55,49 @@ impl PackedWeights {
         self.blocks.get(&panels.key(), || panels.pack(strips))
     }
 
-    fn pack<'p>(&self, parts: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Option<Packed> {
-        let how = parts.clone().map(|panels| (panels.extents.clone(), panels.storage, panels.sparse)).collect();
+    fn pack<'p>(&self, phases: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Option<Packed> {
+        let how = phases.clone().map(|panels| (panels.extents.clone(), panels.storage, panels.sparse)).collect();
         let packing = Packing { source: weights.source()?, panels: how };
         Some(self.known.get(&packing, || {
-            let packed = pack(parts, weights);
+            let packed = pack(phases, weights);
             weights.release();
             packed
         }))
     }
 }
 
-fn pack<'p>(parts: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Packed {
-    if parts.clone().any(|panels| panels.sparse) {
+fn pack<'p>(phases: impl Iterator<Item = &'p Panels> + Clone, weights: &Weights) -> Packed {
+    if phases.clone().any(|panels| panels.sparse) {
         let mut entries = Entries::default();
-        for panels in parts {
+        for panels in phases {
             let mut packed = vec![0; panels.stored_bytes()];
             panels.write(weights, &mut packed);
             panels.add_entries(&packed, &mut entries);
         }
         return Packed::WithoutZeros(entries.packed());
     }
-    Packed::All(Data::filled(parts.clone().map(Panels::stored_bytes).sum(), |mut packed| {
-        for panels in parts.clone() {
-            let (part, following) = packed.split_at_mut(panels.stored_bytes());
-            panels.write(weights, part);
+    Packed::All(Data::filled(phases.clone().map(Panels::stored_bytes).sum(), |mut packed| {
+        for panels in phases.clone() {
+            let (own, following) = packed.split_at_mut(panels.stored_bytes());
+            panels.write(weights, own);
             packed = following;
         }
     }))
 }
 
-/// Declares the right operand as the model or the program holds it, with the panels of all parts, and adds the arguments.
+/// Declares the right operand as the model or the program holds it, with the panels of all phases, and adds the arguments.
 pub fn declare<'p>(
     known: &PackedWeights,
     b: &mut KernelBuilder,
-    parts: impl Iterator<Item = &'p Panels> + Clone,
+    phases: impl Iterator<Item = &'p Panels> + Clone,
     weights: &Weights,
     arguments: &mut Arguments,
 ) -> Stored {
-    let lane = parts.clone().last().map_or(Lane::I8, Panels::stored_lane);
+    let lane = phases.clone().last().map_or(Lane::I8, Panels::stored_lane);
     if let Weights::Computed { tensor, count, .. } = weights {
         return Stored { elements: arguments.input(b, "weights", *tensor, Elements::new(lane, *count)), places: None };
     }
-    let packed = known.pack(parts, weights).unwrap_or_else(|| Packed::All(vec![].into()));
+    let packed = known.pack(phases, weights).unwrap_or_else(|| Packed::All(vec![].into()));
     let (Packed::All(data) | Packed::WithoutZeros(sparse::Packed { elements: data, .. })) = &packed;
     let elements = arguments.data(b, "weights", data.clone(), lane, 64);
     let places = match &packed {

@@ -341,7 +341,7 @@ impl Panels {
         b.sub(wide, zero_point)
     }
 
-    /// Returns the distance from these panels to those of another part of the same weights. It counts elements as the model holds them, or
+    /// Returns the distance from these panels to those of another phase of the same weights. It counts elements as the model holds them, or
     /// lanes if zeros are left out.
     pub fn stored_extent(&self) -> u64 {
         if self.sparse {

@@ -71,7 +71,7 @@ impl RowPairs {
     }
 
     /// Stages the pairs of a range. A pair has two padded rows.
-    pub fn stage(
+    pub fn copy_pairs(
         &self,
         b: &mut KernelBuilder,
         work: &Contraction,

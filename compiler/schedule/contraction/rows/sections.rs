@@ -119,7 +119,7 @@ fn short_section(pixels: u64, wanted: u64, tile: u64) -> Option<u64> {
 }
 
 /// Stages the pixels that the windows of a section need. Returns the first padded pixel that is not staged yet.
-pub fn stage(
+pub fn copy_section(
     b: &mut KernelBuilder,
     (image, row): (Image<'_>, LongRow),
     staging: &Staging,

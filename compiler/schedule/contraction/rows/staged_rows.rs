@@ -29,7 +29,7 @@ pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, b
         let plane = b.scale_index(padded, 1, -(phases.padding_low as i64));
         let plane = plane_at(b, image, plane, at.first, (0, ring));
         let end = b.index(staging.rows as i64);
-        staging.stage(b, image, buffers, &plane, zero..end);
+        staging.copy_rows(b, image, buffers, &plane, zero..end);
     });
 }
 
@@ -48,17 +48,17 @@ pub fn for_rows(
     }
     b.for_carry(rows.start, rows.end, 1, &[place.staged], |b, y, staged| {
         let place = RowPlace { y, staged: staged[0], ..place };
-        let staged = stage(b, image, staging, buffers, &place);
+        let staged = copy_rows(b, image, staging, buffers, &place);
         body(b, &place);
         vec![staged]
     });
 }
 
 /// Stages the rows that the windows at a place need. Returns the first padded row that is not staged yet.
-fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
+fn copy_rows(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
     let work = image.work;
     if let (Some(row), Some(staging)) = (work.sections, staging) {
-        return sections::stage(b, (image, row), staging, buffers, at);
+        return sections::copy_section(b, (image, row), staging, buffers, at);
     }
     let top = b.scale_index(at.y, work.strides[0] as i64, 0);
     let phases = &work.phases[1];
@@ -72,7 +72,7 @@ fn stage(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buf
     let first = b.binary(BinaryOp::SignedMax, at.staged, top);
     for (ring, &offset) in staging.planes.iter().enumerate() {
         let plane = plane_of(b, image, at, ring as u64, offset);
-        staging.stage(b, image, buffers, &plane, first..end);
+        staging.copy_rows(b, image, buffers, &plane, first..end);
     }
     end
 }

@@ -232,7 +232,7 @@ impl Staging {
     }
 
     /// Stages some padded rows of one plane of the window.
-    pub fn stage(&self, b: &mut KernelBuilder, image: Image<'_>, buffers: (Buffer, Ring), plane: &Plane, rows: Range<Value>) {
+    pub fn copy_rows(&self, b: &mut KernelBuilder, image: Image<'_>, buffers: (Buffer, Ring), plane: &Plane, rows: Range<Value>) {
         let ((input, ring), Image { work, numbers }) = (buffers, image);
         let [_, row_phases, column_phases] = &work.phases;
         let left = (column_phases.padding_low * self.channels) as i64;

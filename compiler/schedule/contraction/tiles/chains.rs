@@ -2,7 +2,7 @@
 
 use super::loops::lowering::Lowering;
 use crate::kernel::{KernelBuilder, Value};
-use crate::schedule::contraction::direct::Part;
+use crate::schedule::contraction::direct::PhasePanels;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::technique::Technique;
 
@@ -15,11 +15,11 @@ const FEWEST_GROUPS: u64 = 64;
 impl Lowering<'_> {
     /// Returns the number of sums for each output of a tile that has `outputs` vectors of them, of a panel without another one beside it. Integers may
     /// be added in any order.
-    pub(super) fn chains(&self, part: &Part, outputs: usize) -> usize {
+    pub(super) fn chains(&self, phase: &PhasePanels, outputs: usize) -> usize {
         let (cx, form) = (&self.schedule.cx, self.schedule.form);
         let fuses = cx.machine.byte_fours && cx.machine.sums_in_place && matches!(form, Form::Unsigned8 | Form::Signed16);
-        let serves = cx.uses(Technique::Chains) && fuses && cx.writes_out() && part.run() / form.group() >= FEWEST_GROUPS;
-        if serves { (ENOUGH / outputs).clamp(1, part.unroll as usize) } else { 1 }
+        let serves = cx.uses(Technique::Chains) && fuses && cx.writes_out() && phase.run() / form.group() >= FEWEST_GROUPS;
+        if serves { (ENOUGH / outputs).clamp(1, phase.unroll as usize) } else { 1 }
     }
 }
 

@@ -6,7 +6,7 @@ use super::tile::{InRound, Round, SegmentPlace};
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 use crate::schedule::context::Context;
-use crate::schedule::contraction::direct::Part;
+use crate::schedule::contraction::direct::PhasePanels;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::technique::Technique;
@@ -26,7 +26,7 @@ impl Lowering<'_> {
     pub(in crate::schedule::contraction) fn round_in_16_bits(
         &self,
         b: &mut KernelBuilder,
-        part: &Part,
+        phase: &PhasePanels,
         at: SegmentPlace,
         Round { pixels, groups }: Round,
         fours: u64,
@@ -36,11 +36,11 @@ impl Lowering<'_> {
         for first in (0..groups).step_by(fours as usize) {
             let us = first..groups.min(first + fours);
             let pixel = |b: &mut KernelBuilder, p: u64| -> Vec<Value> {
-                let xs: Vec<Value> = us.clone().map(|u| self.pixel_operand(b, part, at, InRound::first(u), p)).collect();
+                let xs: Vec<Value> = us.clone().map(|u| self.pixel_operand(b, phase, at, InRound::first(u), p)).collect();
                 xs.into_iter().map(|x| widened(b, x)).collect()
             };
             let weights = |b: &mut KernelBuilder, v: u64| -> Vec<Value> {
-                let ws: Vec<Value> = us.clone().map(|u| self.weights_of(b, part, at, InRound::first(u), v * lanes)).collect();
+                let ws: Vec<Value> = us.clone().map(|u| self.weights_of(b, phase, at, InRound::first(u), v * lanes)).collect();
                 ws.into_iter().map(|w| widened(b, w)).collect()
             };
             let mut add = |b: &mut KernelBuilder, number: u64, xs: &[Value], ws: &[Value]| {

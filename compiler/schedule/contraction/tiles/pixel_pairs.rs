@@ -14,7 +14,7 @@ use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Goal;
-use crate::schedule::contraction::direct::{DirectSchedule, Part};
+use crate::schedule::contraction::direct::{DirectSchedule, PhasePanels};
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::Extents;
 use std::ops::Range;
@@ -64,7 +64,7 @@ impl DirectSchedule<'_> {
     /// Returns the words of a tile's columns. `None` if products have another form, or read the input in place.
     pub(in crate::schedule::contraction) fn column_words(&self) -> Option<u64> {
         let reads_input = self.work.pixels() == 1 && self.staging.is_none();
-        let extents = self.parts.first().map(|part| &part.panels.extents)?;
+        let extents = self.phases.first().map(|phase| &phase.panels.extents)?;
         let pairs = Pairs { pixels: self.tile.pixels };
         (self.form == Form::PixelPairs && !reads_input).then(|| elements(extents) * pairs.words())
     }
@@ -141,16 +141,16 @@ fn sums_of_pixels(b: &mut KernelBuilder, pairs: Pairs, sums: &[Value]) -> Vec<Va
 
 impl Lowering<'_> {
     /// Computes an output row, tile by tile.
-    pub(super) fn row_of_pairs(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow) -> Built {
+    pub(super) fn row_of_pairs(&self, b: &mut KernelBuilder, phase: &PhasePanels, row: &OutputRow) -> Built {
         let work = &self.schedule.work;
-        let first = (part.axes[2].lead * work.channels) as i64;
+        let first = (phase.axes[2].lead * work.channels) as i64;
         // Each tile has its columns where the one before had them.
         b.rounds(false, |b| {
             row.width.tiles(b, self.schedule.tile.pixels, |b, x, pixels| {
                 let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, first);
-                let pixels = self.columns_of(b, part, row, (offset, Pairs { pixels }));
+                let pixels = self.columns_of(b, phase, row, (offset, Pairs { pixels }));
                 self.all_panels(b, |b, panel| {
-                    let place = self.tile_place(b, (part, row), TileStart { x, offset }, panel);
+                    let place = self.tile_place(b, (phase, row), TileStart { x, offset }, panel);
                     let sums = self.pair_sums(b, &place, &pixels);
                     self.epilogue(b, &place, &sums)
                 })
@@ -159,12 +159,12 @@ impl Lowering<'_> {
     }
 
     /// Fills the columns of a tile, and computes the corrections of its pixels.
-    fn columns_of(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, (offset, pairs): (Value, Pairs)) -> Pixels {
+    fn columns_of(&self, b: &mut KernelBuilder, phase: &PhasePanels, row: &OutputRow, (offset, pairs): (Value, Pairs)) -> Pixels {
         let zero = b.int(Type::scalar(Lane::I32), 0);
         let zeros = vec![zero; pairs.pixels as usize];
-        let extents = &part.panels.extents;
+        let extents = &phase.panels.extents;
         let sums = match (self.columns, &row.segments) {
-            (None, _) => self.sums_of_input(b, part, row, offset),
+            (None, _) => self.sums_of_input(b, phase, row, offset),
             (Some(columns), Segments::Rows(rows)) => {
                 let taps = extents.segments() / rows.len().max(1) as u64;
                 (0..extents.segments()).fold(zeros, |sums, segment| {
@@ -209,10 +209,10 @@ impl Lowering<'_> {
     }
 
     /// Adds the bytes of an input that is a single pixel.
-    fn sums_of_input(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, offset: Value) -> Vec<Value> {
+    fn sums_of_input(&self, b: &mut KernelBuilder, phase: &PhasePanels, row: &OutputRow, offset: Value) -> Vec<Value> {
         let zero = b.int(Type::scalar(Lane::I32), 0);
         let first = self.start_of_input(b, row, offset);
-        let (all, round) = (elements(&part.panels.extents), self.schedule.elements_of_round());
+        let (all, round) = (elements(&phase.panels.extents), self.schedule.elements_of_round());
         in_rounds(b, all, round, vec![zero], |b, k, count, sums| {
             let sum = (0..count as i64).fold(sums[0], |sum, i| {
                 let at = b.add(first, k);
@@ -280,7 +280,7 @@ impl Lowering<'_> {
 
     /// Returns the sums of a tile's pixels, pixel by pixel.
     fn pair_sums(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: &Pixels) -> Vec<Value> {
-        let (panels, width) = (&place.part.panels, place.width);
+        let (panels, width) = (&place.phase.panels, place.width);
         let zero = b.int(Type::scalar(Lane::I32), 0);
         let of_channel = pixels.pairs.pixels as usize;
         let first = vec![zero; width.lanes as usize * of_channel];

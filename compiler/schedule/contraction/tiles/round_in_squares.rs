@@ -5,7 +5,7 @@ use super::squares::Round;
 use super::table::EIGHT;
 use super::tile::SegmentPlace;
 use crate::kernel::{DotOp, KernelBuilder, Value};
-use crate::schedule::contraction::direct::Part;
+use crate::schedule::contraction::direct::PhasePanels;
 use std::ops::Range;
 
 impl Lowering<'_> {
@@ -13,7 +13,7 @@ impl Lowering<'_> {
     pub(in crate::schedule::contraction) fn round_in_squares(
         &self,
         b: &mut KernelBuilder,
-        part: &Part,
+        phase: &PhasePanels,
         at: SegmentPlace,
         round: Round,
         mut sums: Vec<Value>,
@@ -26,7 +26,7 @@ impl Lowering<'_> {
             for (nth, xs) in (first..).zip(operands) {
                 let mut number = 0;
                 while number < of_pair {
-                    let weights = self.weights_of_channels(b, part, at, (nth, round), 2 * number as u64);
+                    let weights = self.weights_of_channels(b, phase, at, (nth, round), 2 * number as u64);
                     for (w, channels) in weights.into_iter().zip(number..) {
                         for (pair, &x) in xs.iter().enumerate() {
                             let sum = &mut sums[pair * of_pair + channels];
@@ -62,14 +62,14 @@ impl Lowering<'_> {
     fn weights_of_channels(
         &self,
         b: &mut KernelBuilder,
-        part: &Part,
+        phase: &PhasePanels,
         at: SegmentPlace,
         (number, round): (u64, Round),
         lane: u64,
     ) -> Vec<Value> {
         let group = round.group;
         let mut load = |k: u64, channels: u64| {
-            let place = part.panels.place(at.width, k, lane);
+            let place = phase.panels.place(at.width, k, lane);
             b.load(self.weights, at.weights, place, (channels * group) as u16)
         };
         if group == EIGHT {

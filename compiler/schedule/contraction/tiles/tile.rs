@@ -8,7 +8,7 @@ use super::squares;
 use super::table::{names_elements, words};
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, KernelBuilder, Lane, Type, Value};
-use crate::schedule::contraction::direct::{Part, unroll};
+use crate::schedule::contraction::direct::{PhasePanels, unroll};
 use crate::schedule::contraction::operands::cuts::Width;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::ActiveLanes;
@@ -64,11 +64,11 @@ impl InRound {
 impl Lowering<'_> {
     /// Computes one register tile: sums, and then the epilogue, some pixels at a time.
     pub fn tile(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, pixels: u64) -> Result<(), Unsupported> {
-        let (part, width, first) = (place.part, place.width, place.first);
-        let segments = part.panels.extents.segments();
-        let segment_weights = part.panels.in_buffer(part.run() * width.strip);
+        let (phase, width, first) = (place.phase, place.width, place.first);
+        let segments = phase.panels.extents.segments();
+        let segment_weights = phase.panels.in_buffer(phase.run() * width.strip);
         let beside = place.beside.as_deref();
-        let segment_beside = beside.map_or(0, |beside| part.panels.in_buffer(part.run() * beside.width.strip));
+        let segment_beside = beside.map_or(0, |beside| phase.panels.in_buffer(phase.run() * beside.width.strip));
         let mut sums = self.first_sums(b, place, pixels);
         let in_squares = matches!(self.schedule.form, Form::Squares { .. });
         let (vectors, _) = width.vectors(self.schedule.lanes);
@@ -88,7 +88,7 @@ impl Lowering<'_> {
                     let weights = b.scale_index(place.weights, 1, segment as i64 * segment_weights);
                     let tap = (segment % taps) as i64 * self.tap_step();
                     let beside = beside.map(|at| (b.scale_index(at.weights, 1, segment as i64 * segment_beside), at.width));
-                    sums = self.segment(b, part, SegmentPlace { row, tap, first, weights, width, beside }, pixels, sums);
+                    sums = self.segment(b, phase, SegmentPlace { row, tap, first, weights, width, beside }, pixels, sums);
                 }
             }
             Segments::Table(table) => {
@@ -102,7 +102,7 @@ impl Lowering<'_> {
                         let skipped = b.scale_index(segment, segment_beside, 0);
                         (b.add(at.weights, skipped), at.width)
                     });
-                    self.segment(b, part, SegmentPlace { row, tap: 0, first, weights, width, beside }, pixels, sums.to_vec())
+                    self.segment(b, phase, SegmentPlace { row, tap: 0, first, weights, width, beside }, pixels, sums.to_vec())
                 });
             }
         }
@@ -213,13 +213,13 @@ impl Lowering<'_> {
         sums.iter().map(|&sum| b.add(sum, lacks)).collect()
     }
 
-    /// Adds the products of one segment to the sums. If sums are wider than 32 bits, parts of the segment have 32-bit sums first.
-    fn segment(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, sums: Vec<Value>) -> Vec<Value> {
-        let run = part.run();
+    /// Adds the products of one segment to the sums. If sums are wider than 32 bits, runs of the segment have 32-bit sums first.
+    fn segment(&self, b: &mut KernelBuilder, phase: &PhasePanels, at: SegmentPlace, pixels: u64, sums: Vec<Value>) -> Vec<Value> {
+        let run = phase.run();
         if let Some(chunk) = self.schedule.staging.as_ref().and_then(|staging| staging.chunk) {
-            return self.staged_chunks(b, part, at, sums, chunk);
+            return self.staged_chunks(b, phase, at, sums, chunk);
         }
-        let Some(chunk) = part.chunk else { return self.products(b, part, at, pixels, sums, None) };
+        let Some(chunk) = phase.chunk else { return self.products(b, phase, at, pixels, sums, None) };
         let zero = b.int(Type::vector(Lane::I32, b.ty(sums[0]).lanes), 0);
         let add = |b: &mut KernelBuilder, wide: &[Value], narrow: Vec<Value>| -> Vec<Value> {
             let pairs = wide.iter().zip(narrow);
@@ -231,23 +231,23 @@ impl Lowering<'_> {
                 .collect()
         };
         if run <= chunk {
-            let narrow = self.products(b, part, at, pixels, vec![zero; sums.len()], None);
+            let narrow = self.products(b, phase, at, pixels, vec![zero; sums.len()], None);
             return add(b, &sums, narrow);
         }
         let (start, end) = (b.index(0), b.index(run as i64));
         b.for_carry(start, end, chunk as i64, &sums, |b, first, wide| {
             let last = b.scale_index(first, 1, chunk as i64);
             let last = b.binary(BinaryOp::SignedMin, last, end);
-            let narrow = self.products(b, part, at, pixels, vec![zero; wide.len()], Some(first..last));
+            let narrow = self.products(b, phase, at, pixels, vec![zero; wide.len()], Some(first..last));
             add(b, wide, narrow)
         })
     }
 
     /// Adds the products of a single pixel's row. Each chunk is staged before its products.
-    fn staged_chunks(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, sums: Vec<Value>, chunk: u64) -> Vec<Value> {
+    fn staged_chunks(&self, b: &mut KernelBuilder, phase: &PhasePanels, at: SegmentPlace, sums: Vec<Value>, chunk: u64) -> Vec<Value> {
         let (form, channels) = (self.schedule.form, self.schedule.work.channels);
         let whole = channels / chunk * chunk;
-        let products = |b: &mut KernelBuilder, first: Value, count: u64, part: &Part, sums: &[Value]| {
+        let products = |b: &mut KernelBuilder, first: Value, count: u64, phase: &PhasePanels, sums: &[Value]| {
             if let Some(staging) = &self.schedule.staging {
                 staging.copy(
                     b,
@@ -257,45 +257,45 @@ impl Lowering<'_> {
                     Number::Known(count as i64),
                 );
             }
-            let skipped = b.scale_index(first, part.panels.in_buffer(at.width.strip), 0);
+            let skipped = b.scale_index(first, phase.panels.in_buffer(at.width.strip), 0);
             let at = SegmentPlace { weights: b.add(at.weights, skipped), ..at };
             let run = count.next_multiple_of(form.group());
             let range = b.index(0)..b.index(run as i64);
-            self.products(b, part, at, 1, sums.to_vec(), Some(range))
+            self.products(b, phase, at, 1, sums.to_vec(), Some(range))
         };
         let (start, end) = (b.index(0), b.index(whole as i64));
-        let sums = b.for_carry(start, end, chunk as i64, &sums, |b, first, sums| products(b, first, chunk, part, sums));
+        let sums = b.for_carry(start, end, chunk as i64, &sums, |b, first, sums| products(b, first, chunk, phase, sums));
         if channels == whole {
             return sums;
         }
         let groups = (channels - whole).div_ceil(form.group());
-        products(b, end, channels - whole, &Part { unroll: unroll(&self.schedule.cx, groups, form), ..part.clone() }, &sums)
+        products(b, end, channels - whole, &PhasePanels { unroll: unroll(&self.schedule.cx, groups, form), ..phase.clone() }, &sums)
     }
 
     /// Adds the products of a segment, or of a range of it, to sums of the width that products have.
     fn products(
         &self,
         b: &mut KernelBuilder,
-        part: &Part,
+        phase: &PhasePanels,
         at: SegmentPlace,
         pixels: u64,
         sums: Vec<Value>,
         range: Option<Range<Value>>,
     ) -> Vec<Value> {
         let schedule = self.schedule;
-        if range.is_none() && self.shares_taps(part, at, pixels) {
-            return self.shared_taps(b, part, at, sums);
+        if range.is_none() && self.shares_taps(phase, at, pixels) {
+            return self.shared_taps(b, phase, at, sums);
         }
-        let step = (schedule.form.group() * part.unroll) as i64;
-        if range.is_none() && part.run() as i64 <= step {
-            return self.round(b, part, at, pixels, sums);
+        let step = (schedule.form.group() * phase.unroll) as i64;
+        if range.is_none() && phase.run() as i64 <= step {
+            return self.round(b, phase, at, pixels, sums);
         }
-        let Range { start, end } = range.unwrap_or_else(|| b.index(0)..b.index(part.run() as i64));
+        let Range { start, end } = range.unwrap_or_else(|| b.index(0)..b.index(phase.run() as i64));
         let outputs = sums.len();
-        let chains = if at.beside.is_some() { 1 } else { self.chains(part, outputs) };
+        let chains = if at.beside.is_some() { 1 } else { self.chains(phase, outputs) };
         let sums = chains::begin(b, sums, chains);
         let sums = b.for_carry(start, end, step, &sums, |b, k, sums| {
-            let skipped = |b: &mut KernelBuilder, width: Width| b.scale_index(k, part.panels.in_buffer(width.strip), 0);
+            let skipped = |b: &mut KernelBuilder, width: Width| b.scale_index(k, phase.panels.in_buffer(width.strip), 0);
             let own = skipped(b, at.width);
             let (row, weights) = (b.add(at.row, k), b.add(at.weights, own));
             let beside = at.beside.map(|(weights, width)| {
@@ -303,22 +303,22 @@ impl Lowering<'_> {
                 (b.add(weights, skipped), width)
             });
             let at = SegmentPlace { row, weights, beside, ..at };
-            self.round(b, part, at, pixels, sums.to_vec())
+            self.round(b, phase, at, pixels, sums.to_vec())
         });
         chains::end(b, &sums, outputs)
     }
 
     /// Writes one round of the innermost loop: `unroll` groups of k, which take turns if outputs have several sums.
-    fn round(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, pixels: u64, mut sums: Vec<Value>) -> Vec<Value> {
+    fn round(&self, b: &mut KernelBuilder, phase: &PhasePanels, at: SegmentPlace, pixels: u64, mut sums: Vec<Value>) -> Vec<Value> {
         let schedule = self.schedule;
         let (vectors, lanes) = at.width.vectors(self.schedule.lanes);
-        let groups = part.unroll.min(part.run() / schedule.form.group());
+        let groups = phase.unroll.min(phase.run() / schedule.form.group());
         if let Form::In16Bits { fours } = schedule.form {
-            return self.round_in_16_bits(b, part, at, Round { pixels, groups }, fours, sums);
+            return self.round_in_16_bits(b, phase, at, Round { pixels, groups }, fours, sums);
         }
         if let Form::Squares { signed, group } = schedule.form {
             let ways = squares::Round { signed, group, pixels, groups };
-            return self.round_in_squares(b, part, at, ways, sums);
+            return self.round_in_squares(b, phase, at, ways, sums);
         }
         let chains = if at.beside.is_some() { 1 } else { sums.len() as u64 / (pixels * vectors) };
         let of_group = |group: u64| (0..schedule.form.products()).map(move |product| InRound { group, product });
@@ -335,11 +335,11 @@ impl Lowering<'_> {
             if machine.sums_in_place && !names_elements(machine, schedule.form)
                 || words(machine, schedule.form).is_some_and(|_| vectors <= pixels && pixels > 1)
             {
-                let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, part, at, u, v * lanes)).collect();
+                let ws: Vec<Value> = (0..vectors).map(|v| self.weights_of(b, phase, at, u, v * lanes)).collect();
                 let beside = at.beside.map(|(weights, width)| SegmentPlace { weights, width, ..at });
-                let mut pair = beside.map(|at| pairs::Weights::new(b, |b| self.weights_of(b, part, at, u, 0)));
+                let mut pair = beside.map(|at| pairs::Weights::new(b, |b| self.weights_of(b, phase, at, u, 0)));
                 for p in 0..pixels {
-                    let x = self.pixel_operand(b, part, at, u, p);
+                    let x = self.pixel_operand(b, phase, at, u, p);
                     (0..vectors).zip(&ws).for_each(|(v, &w)| add(b, p * vectors + v, x, w));
                     if let Some((x, w)) = pair.as_mut().and_then(|pair| pair.operands(b, x, p + 1 == pixels)) {
                         add(b, pixels * vectors + p / 2, x, w);
@@ -347,9 +347,9 @@ impl Lowering<'_> {
                 }
             } else {
                 debug_assert!(at.beside.is_none(), "pixels in pairs whose operands are in no register");
-                let xs: Vec<Value> = (0..pixels).map(|p| self.pixel_operand(b, part, at, u, p)).collect();
+                let xs: Vec<Value> = (0..pixels).map(|p| self.pixel_operand(b, phase, at, u, p)).collect();
                 for v in 0..vectors {
-                    let w = self.weights_of(b, part, at, u, v * lanes);
+                    let w = self.weights_of(b, phase, at, u, v * lanes);
                     (0..pixels).zip(&xs).for_each(|(p, &x)| add(b, p * vectors + v, x, w));
                 }
             }
@@ -359,8 +359,8 @@ impl Lowering<'_> {
 
     /// Tests whether the products of a row of taps share the operands of pixels, since a pixel is under several taps of neighbouring windows.
     /// With more than one vector of output channels, loads do not limit the products.
-    fn shares_taps(&self, part: &Part, at: SegmentPlace, pixels: u64) -> bool {
-        let (schedule, extents) = (self.schedule, &part.panels.extents);
+    fn shares_taps(&self, phase: &PhasePanels, at: SegmentPlace, pixels: u64) -> bool {
+        let (schedule, extents) = (self.schedule, &phase.panels.extents);
         let (work, machine, form) = (&schedule.work, schedule.cx.machine, schedule.form);
         let (vectors, _) = at.width.vectors(schedule.lanes);
         schedule.cx.uses(Technique::SharedTaps)
@@ -378,29 +378,29 @@ impl Lowering<'_> {
     }
 
     /// Adds the products of a row of taps that share the operands of pixels.
-    fn shared_taps(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, sums: Vec<Value>) -> Vec<Value> {
-        let (group, per_tap) = (self.schedule.form.group(), part.panels.extents.per_tap);
+    fn shared_taps(&self, b: &mut KernelBuilder, phase: &PhasePanels, at: SegmentPlace, sums: Vec<Value>) -> Vec<Value> {
+        let (group, per_tap) = (self.schedule.form.group(), phase.panels.extents.per_tap);
         let unroll = if (per_tap / group).is_multiple_of(2) { 2 } else { 1 };
         let round = |b: &mut KernelBuilder, at: SegmentPlace, sums: Vec<Value>| {
-            (0..unroll).fold(sums, |sums, u| self.group_of_taps(b, part, at, u, sums))
+            (0..unroll).fold(sums, |sums, u| self.group_of_taps(b, phase, at, u, sums))
         };
         if per_tap / group == unroll {
             return round(b, at, sums);
         }
         let (start, end) = (b.index(0), b.index(per_tap as i64));
         b.for_carry(start, end, (group * unroll) as i64, &sums, |b, k, sums| {
-            let skipped = b.scale_index(k, part.panels.in_buffer(at.width.strip), 0);
+            let skipped = b.scale_index(k, phase.panels.in_buffer(at.width.strip), 0);
             let at = SegmentPlace { row: b.add(at.row, k), weights: b.add(at.weights, skipped), ..at };
             round(b, at, sums.to_vec())
         })
     }
 
     /// Adds the products of a group of k, for each tap of a row, to the sums of the pixels. Each pixel has one vector.
-    fn group_of_taps(&self, b: &mut KernelBuilder, part: &Part, at: SegmentPlace, u: u64, mut sums: Vec<Value>) -> Vec<Value> {
+    fn group_of_taps(&self, b: &mut KernelBuilder, phase: &PhasePanels, at: SegmentPlace, u: u64, mut sums: Vec<Value>) -> Vec<Value> {
         let (work, group) = (&self.schedule.work, self.schedule.form.group());
-        let (stride, taps, pixels) = (work.strides[1], part.panels.extents.segment_taps, sums.len() as u64);
-        let in_tap = part.panels.extents.per_tap / group;
-        let weights: Vec<Value> = (0..taps).map(|tap| self.weights_of(b, part, at, InRound::first(tap * in_tap + u), 0)).collect();
+        let (stride, taps, pixels) = (work.strides[1], phase.panels.extents.segment_taps, sums.len() as u64);
+        let in_tap = phase.panels.extents.per_tap / group;
+        let weights: Vec<Value> = (0..taps).map(|tap| self.weights_of(b, phase, at, InRound::first(tap * in_tap + u), 0)).collect();
         for input in 0..(pixels - 1) * stride + taps {
             let x = self.group_at(b, at, at.tap + (input * work.channels + u * group) as i64, group);
             for (tap, &w) in (0..=input).zip(&weights) {
@@ -418,7 +418,7 @@ impl Lowering<'_> {
     pub(in crate::schedule::contraction) fn pixel_operand(
         &self,
         b: &mut KernelBuilder,
-        part: &Part,
+        phase: &PhasePanels,
         at: SegmentPlace,
         group: InRound,
         p: u64,
@@ -428,7 +428,7 @@ impl Lowering<'_> {
         let InRound { group: number, product } = group;
         let mut group = whole / schedule.form.products();
         let offset = self.pixel_offset(at, p) + (number * whole + product * group) as i64;
-        if matches!(schedule.form, Form::Floats(_)) && (number + 1) * whole > part.panels.extents.segment() {
+        if matches!(schedule.form, Form::Floats(_)) && (number + 1) * whole > phase.panels.extents.segment() {
             // The last element is loaded alone: the memory after it may hold NaN.
             group = 1;
         }
@@ -460,7 +460,7 @@ impl Lowering<'_> {
     pub(in crate::schedule::contraction) fn weights_of(
         &self,
         b: &mut KernelBuilder,
-        part: &Part,
+        phase: &PhasePanels,
         at: SegmentPlace,
         at_group: InRound,
         lane: u64,
@@ -468,10 +468,10 @@ impl Lowering<'_> {
         let form = self.schedule.form;
         let group = form.group();
         let (_, lanes) = at.width.vectors(self.schedule.lanes);
-        let offset = part.panels.place(at.width, at_group.group * group, lane);
+        let offset = phase.panels.place(at.width, at_group.group * group, lane);
         let [lanes, active] = [lanes, at.width.active(lanes)].map(|lanes| (lanes * group / form.products()) as u16);
         let lanes = ActiveLanes { lanes, active };
-        let weights = part.panels.load(b, (form, at_group.product), self.weights, (at.weights, offset), lanes);
+        let weights = phase.panels.load(b, (form, at_group.product), self.weights, (at.weights, offset), lanes);
         if matches!(form, Form::Apart { .. }) { even_and_odd(b, weights) } else { weights }
     }
 

@@ -5,15 +5,15 @@ use super::*;
 /// Maximum of the extent in the kernels below.
 const MOST: i64 = 300;
 
-/// Returns the stages of a kernel whose first operand is an extent.
-fn open_stages(kernel: &Kernel) -> Vec<Stage> {
+/// Returns the launches of a kernel whose first operand is an extent.
+fn open_launches(kernel: &Kernel) -> Vec<Launch> {
     let elements = [(0, crate::intervals::Interval { low: 0, high: MOST })].into();
     let assumed = Assumed { elements, ..Assumed::default() };
     let places = apart(kernel.pointer_params().count());
-    stages(&marked(kernel, &[], &assumed, &places), &[], &assumed, &places).expect("few positions")
+    launches(&marked(kernel, &[], &assumed, &places), &[], &assumed, &places).expect("few positions")
 }
 
-/// Returns the number of workgroups that a stage's count gives for an extent.
+/// Returns the number of workgroups that a launch's count gives for an extent.
 fn counted(counts: &Counts, grid: &Grid, extent: i64) -> [u32; 3] {
     let (kernel, pointers) = counts.kernel(grid);
     assert_eq!(pointers, [0], "{kernel}");
@@ -34,12 +34,12 @@ fn left_by(kernel: &Kernel, groups: u64, mut buffers: Vec<Vec<u8>>) -> Vec<Vec<u
     buffers
 }
 
-/// Returns the workgroups that a kernel's only stage needs for each extent. Checks that one workgroup less leaves the result incomplete.
+/// Returns the workgroups that a kernel's only launch needs for each extent. Checks that one workgroup less leaves the result incomplete.
 fn needed_for(text: &str, extents: &[i64]) -> Vec<u64> {
     let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}"));
-    let [Stage { kernel: of_stage, counts, .. }] = &open_stages(&kernel)[..] else { panic!("one stage") };
-    let counts = counts.as_ref().unwrap_or_else(|| panic!("no count of {of_stage}"));
-    let grid = of_stage.grid.expect("a grid");
+    let [Launch { kernel: of_launch, counts, .. }] = &open_launches(&kernel)[..] else { panic!("one launch") };
+    let counts = counts.as_ref().unwrap_or_else(|| panic!("no count of {of_launch}"));
+    let grid = of_launch.grid.expect("a grid");
     let of_extent = |&extent: &i64| {
         let of = |data: &BufferData| match data.lane {
             Lane::I64 => extent.to_le_bytes().to_vec(),
@@ -50,8 +50,8 @@ fn needed_for(text: &str, extents: &[i64]) -> Vec<u64> {
         let [x, y, z] = counted(counts, &grid, extent);
         assert_eq!((y, z), (1, 1), "one row");
         let groups = u64::from(x);
-        assert_eq!(left_by(of_stage, groups, memory(&kernel, of)), whole, "{groups} workgroups for {extent} of {of_stage}");
-        assert!(groups == 0 || left_by(of_stage, groups - 1, memory(&kernel, of)) != whole, "{groups} are too many for {extent}");
+        assert_eq!(left_by(of_launch, groups, memory(&kernel, of)), whole, "{groups} workgroups for {extent} of {of_launch}");
+        assert!(groups == 0 || left_by(of_launch, groups - 1, memory(&kernel, of)) != whole, "{groups} are too many for {extent}");
         groups
     };
     extents.iter().map(of_extent).collect()
@@ -91,7 +91,7 @@ fn positions_of_other_loops_come_before() {
       }
     }";
     let kernel = parse_kernel(text).expect("a kernel");
-    let [Stage { kernel, counts: Some(counts), .. }] = &open_stages(&kernel)[..] else { panic!("one stage with a count") };
+    let [Launch { kernel, counts: Some(counts), .. }] = &open_launches(&kernel)[..] else { panic!("one launch with a count") };
     let grid = kernel.grid.expect("a grid");
     assert_eq!(grid.positions, 75 + 3);
     assert_eq!([0, 4, 244, 248, 300].map(|extent| counted(counts, &grid, extent)[0]), [1, 1, 1, 2, 2]);
@@ -157,7 +157,7 @@ fn more_workgroups_than_a_row_are_several_rows() {
         }}"
     );
     let kernel = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}"));
-    let [Stage { kernel, counts: Some(counts), .. }] = &open_stages(&kernel)[..] else { panic!("one stage with a count") };
+    let [Launch { kernel, counts: Some(counts), .. }] = &open_launches(&kernel)[..] else { panic!("one launch with a count") };
     let grid = kernel.grid.expect("a grid");
     assert_eq!([0, 1, 280, 281, 300].map(|extent| counted(counts, &grid, extent)), [0, 1, 1, 2, 2].map(|y| [65_535, y, 1]));
 }
@@ -173,7 +173,7 @@ fn what_is_not_read_from_memory_by_arithmetic_alone_is_not_counted() {
             }}"
         );
         let kernel = parse_kernel(&text).unwrap_or_else(|error| panic!("{error}"));
-        open_stages(&kernel).iter().any(|stage| stage.counts.is_some())
+        open_launches(&kernel).iter().any(|launch| launch.counts.is_some())
     };
     assert!(has_count("%1: i64 = signed_min %0, 7"));
     assert!(!has_count("%2: i64 = load m[0] %1: i64 = signed_min %2, 7"), "another position may write it");
@@ -190,6 +190,6 @@ fn what_is_checked_is_checked_whatever_the_extent() {
       for %2 in 0..%0 step 1 { store y[%2], 5 }
     }";
     let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}"));
-    let [Stage { kernel, counts: Some(counts), .. }] = &open_stages(&kernel)[..] else { panic!("one stage with a count") };
+    let [Launch { kernel, counts: Some(counts), .. }] = &open_launches(&kernel)[..] else { panic!("one launch with a count") };
     assert_eq!(counted(counts, &kernel.grid.expect("a grid"), 0), [1, 1, 1]);
 }

@@ -2,20 +2,20 @@
 
 use super::*;
 
-/// Returns the kernel of workgroups for a stage, if there is one.
-fn team_of(Stage { kernel, .. }: &Stage) -> Option<Kernel> {
+/// Returns the kernel of workgroups for a launch, if there is one.
+fn team_of(Launch { kernel, .. }: &Launch) -> Option<Kernel> {
     team(kernel, &apart(kernel.pointer_params().count()))
 }
 
 /// Returns the kernel of workgroups, and the largest difference from the results of single positions. The outputs are floats.
 fn by_workgroups(text: &str) -> (Kernel, f32) {
     let kernel = parse_kernel(text).expect("a kernel");
-    let [stage] = &stages_of(&kernel)[..] else { panic!("one stage") };
-    let team = team_of(stage).expect("rows are long and few");
+    let [launch] = &launches_of(&kernel)[..] else { panic!("one launch") };
+    let team = team_of(launch).expect("rows are long and few");
     let number = |i: u64| ((i * 37 % 101) as f32 - 50.0) * 0.125;
     let of = |data: &BufferData| (0..data.elements).flat_map(|i| number(i).to_le_bytes()).collect();
     let (mut alone, mut together) = (memory(&kernel, of), vec![]);
-    interpret_grid(&stage.kernel, &mut alone, 1).unwrap();
+    interpret_grid(&launch.kernel, &mut alone, 1).unwrap();
     for seed in 0..3 {
         together = memory(&kernel, of);
         interpret_grid(&team, &mut together, seed).unwrap_or_else(|error| panic!("{error}\n{team}"));
@@ -91,7 +91,7 @@ fn short_rows_and_many_are_one_position_each() {
             rows * length
         );
         let kernel = parse_kernel(&text).expect("a kernel");
-        team_of(&stages_of(&kernel)[0]).map(|team| team.grid.map_or(0, |grid| grid.workgroup))
+        team_of(&launches_of(&kernel)[0]).map(|team| team.grid.map_or(0, |grid| grid.workgroup))
     };
     assert_eq!([of(4, 8), of(4, 16), of(4, 50), of(4, 500), of(2000, 500)], [None, Some(16), Some(32), Some(64), None]);
 }
@@ -114,7 +114,7 @@ fn what_depends_on_the_round_before_is_not_shared_out() {
             }}"
         );
         let kernel = parse_kernel(&text).expect("a kernel");
-        team_of(&stages_of(&kernel)[0]).is_some()
+        team_of(&launches_of(&kernel)[0]).is_some()
     };
     assert!(of("%9: f32 = add %7, %5"));
     assert!(of("%8: f32 = sub %5, %7 %9: f32 = add %8, %7"));
@@ -129,5 +129,5 @@ fn what_depends_on_the_round_before_is_not_shared_out() {
       }
     }";
     let kernel = parse_kernel(shifts).expect("a kernel");
-    assert!(team_of(&stages_of(&kernel)[0]).is_none());
+    assert!(team_of(&launches_of(&kernel)[0]).is_none());
 }

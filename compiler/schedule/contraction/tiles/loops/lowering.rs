@@ -26,7 +26,7 @@ impl Schedule for DirectSchedule<'_> {
         needs.scratch.extend(self.column_words().map(|words| words * u64::from(Lane::I32.bytes())));
         needs.may_share.extend(self.overwritten_by_tiles());
         if self.are_filled() {
-            let lane = self.parts.iter().map(|part| u64::from(part.panels.lane().bytes())).max().unwrap_or(0);
+            let lane = self.phases.iter().map(|phase| u64::from(phase.panels.lane().bytes())).max().unwrap_or(0);
             needs.scratch.push(self.matrices_apart() * self.filled_elements() * lane);
         }
         needs.scratch.extend(self.windows.map(|windows| windows.elements()));
@@ -98,7 +98,7 @@ pub(in crate::schedule::contraction) fn lower(schedule: &DirectSchedule<'_>, sha
         schedule.form,
         schedule.tile.pixels,
         lowering.cuts,
-        schedule.parts.first().map_or(0, |part| part.unroll),
+        schedule.phases.first().map_or(0, |phase| phase.unroll),
     );
     let multiply_accumulates = schedule.work.multiply_accumulates();
     Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments.finish(), description, multiply_accumulates })
@@ -109,7 +109,8 @@ impl<'a> Lowering<'a> {
         let work = &schedule.work;
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&schedule.cx, b, &mut arguments, work, shared)?;
-        let stored = packing::declare(schedule.cx.packed, b, schedule.parts.iter().map(|part| &part.panels), &work.weights, &mut arguments);
+        let stored =
+            packing::declare(schedule.cx.packed, b, schedule.phases.iter().map(|phase| &phase.panels), &work.weights, &mut arguments);
         let mut element_wise = schedule.element_wise.clone();
         let biased = work.bias.is_some() || !element_wise.offsets().is_empty() || schedule.form.has_excess();
         let initial = biased.then(|| {
@@ -121,7 +122,7 @@ impl<'a> Lowering<'a> {
             None => Ring::unstaged(input),
         };
         let widths = schedule.widths();
-        let filled = schedule.parts.iter().map(|part| &part.panels).filter(|panels| panels.are_filled());
+        let filled = schedule.phases.iter().map(|phase| &phase.panels).filter(|panels| panels.are_filled());
         let weights = match filled.max_by_key(|panels| panels.filled_elements(&widths)) {
             Some(panels) => {
                 let number = usize::from(schedule.staging.is_some());
@@ -134,10 +135,10 @@ impl<'a> Lowering<'a> {
             let number = usize::from(schedule.staging.is_some()) + usize::from(schedule.are_filled());
             arguments.scratch(b, "windows", number, Lane::I8, windows.elements())
         });
-        let segments = schedule.parts.iter().map(|part| part.panels.extents.segments()).max().unwrap_or(0);
+        let segments = schedule.phases.iter().map(|phase| phase.panels.extents.segments()).max().unwrap_or(0);
         let segments = schedule.windows.map_or(segments, |windows| windows.rows);
         let starts = (segments > unrolled_segments(&schedule.cx)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
-        let lacking = schedule.parts.first().and_then(|part| Lacking::declare(b, (work, schedule.form), &part.panels));
+        let lacking = schedule.phases.first().and_then(|phase| Lacking::declare(b, (work, schedule.form), &phase.panels));
         let columns = schedule.declare_columns(b, &mut arguments);
         element_wise.declare(b, &mut arguments, shared)?;
         let cuts = schedule.cuts();

@@ -3,7 +3,7 @@
 use super::lowering::Lowering;
 use super::places::{Bases, Built, PanelPlace, WindowRow};
 use crate::kernel::{KernelBuilder, Value};
-use crate::schedule::contraction::direct::{Part, Ranges};
+use crate::schedule::contraction::direct::{PhasePanels, Ranges};
 use crate::schedule::contraction::operands::cuts::Cut;
 use crate::schedule::contraction::operands::filling::Filled;
 use crate::schedule::contraction::operands::form::Form;
@@ -21,7 +21,7 @@ impl Lowering<'_> {
         }
         // Everything is staged and filled before the first product.
         if self.schedule.staging.is_some() {
-            self.matrix_loop(b, 0, bases, &Self::stage)?;
+            self.matrix_loop(b, 0, bases, &Self::copy_image)?;
         }
         if self.schedule.are_filled() {
             self.matrix_loop(b, 0, bases, &Self::fill)?;
@@ -30,7 +30,7 @@ impl Lowering<'_> {
     }
 
     /// Stages all rows of a matrix product.
-    fn stage(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
+    fn copy_image(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
         let numbers = &self.numbers;
         let Some(staging) = &self.schedule.staging else { return Ok(()) };
         numbers.batch.repeat(b, |b, image| {
@@ -44,14 +44,14 @@ impl Lowering<'_> {
 
     /// Fills all panels of a matrix product.
     fn fill(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
-        for part in &self.schedule.parts {
-            let first = b.scale_index(bases.number, self.schedule.filled_elements() as i64, part.filled as i64);
-            if part.panels.fill_all(b, self.stored, self.weights, (part.base, first)) {
+        for phase in &self.schedule.phases {
+            let first = b.scale_index(bases.number, self.schedule.filled_elements() as i64, phase.filled as i64);
+            if phase.panels.fill_all(b, self.stored, self.weights, (phase.base, first)) {
                 continue;
             }
             self.all_panels(b, |b, panel| {
-                let at = self.filled_at(b, part, panel, bases.number);
-                self.fill_panel(b, part, panel, bases, Some(at));
+                let at = self.filled_at(b, phase, panel, bases.number);
+                self.fill_panel(b, phase, panel, bases, Some(at));
                 Ok(())
             })?;
         }
@@ -61,13 +61,13 @@ impl Lowering<'_> {
     /// Computes a matrix product whose rows are staged and whose panels are filled.
     fn all_products(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
         self.rows(b, bases, 0, |b, at| {
-            for part in &self.schedule.parts {
-                self.output_row(b, part, at, |b, row| {
+            for phase in &self.schedule.phases {
+                self.output_row(b, phase, at, |b, row| {
                     if self.schedule.form == Form::PixelPairs {
-                        return self.row_of_pairs(b, part, row);
+                        return self.row_of_pairs(b, phase, row);
                     }
-                    self.find_lacking(b, part, row);
-                    self.all_panels(b, |b, panel| self.panel(b, part, row, panel))
+                    self.find_lacking(b, phase, row);
+                    self.all_panels(b, |b, panel| self.panel(b, phase, row, panel))
                 })?;
             }
             Ok(())
@@ -75,21 +75,27 @@ impl Lowering<'_> {
     }
 
     /// Returns the start of a panel in the buffer of all filled ones, for a matrix product.
-    pub(in crate::schedule::contraction) fn filled_at(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace, number: Value) -> Value {
-        let (lane, _) = self.panel_start(b, part, at);
-        let product = b.scale_index(number, self.schedule.filled_elements() as i64, part.filled as i64);
-        let panel = b.scale_index(lane, part.panels.lane_elements() as i64, 0);
+    pub(in crate::schedule::contraction) fn filled_at(
+        &self,
+        b: &mut KernelBuilder,
+        phase: &PhasePanels,
+        at: PanelPlace,
+        number: Value,
+    ) -> Value {
+        let (lane, _) = self.panel_start(b, phase, at);
+        let product = b.scale_index(number, self.schedule.filled_elements() as i64, phase.filled as i64);
+        let panel = b.scale_index(lane, phase.panels.lane_elements() as i64, 0);
         b.add(product, panel)
     }
 
-    fn fill_panel(&self, b: &mut KernelBuilder, part: &Part, panel: PanelPlace, bases: Bases, at: Option<Value>) {
+    fn fill_panel(&self, b: &mut KernelBuilder, phase: &PhasePanels, panel: PanelPlace, bases: Bases, at: Option<Value>) {
         let channel = self.first_channel(b, panel);
-        let first = b.scale_index(channel, part.panels.per_output() as i64, 0);
+        let first = b.scale_index(channel, phase.panels.per_output() as i64, 0);
         let first = b.add(first, bases.right);
-        let (lane, _) = self.panel_start(b, part, panel);
+        let (lane, _) = self.panel_start(b, phase, panel);
         let Cut { width, active, .. } = panel.cut;
-        let filled = Filled { lane, base: part.base, first, width, active, at };
-        part.panels.fill(b, self.stored, self.weights, &filled);
+        let filled = Filled { lane, base: phase.base, first, width, active, at };
+        phase.panels.fill(b, self.stored, self.weights, &filled);
     }
 
     fn matrix_loop(
@@ -125,7 +131,7 @@ impl Lowering<'_> {
     }
 
     fn product_of_matrices(&self, b: &mut KernelBuilder, bases: Bases) -> Built {
-        let parts = &self.schedule.parts;
+        let phases = &self.schedule.phases;
         if !self.schedule.are_filled() {
             return self.all_products(b, bases);
         }
@@ -134,12 +140,12 @@ impl Lowering<'_> {
             self.rows(b, bases, 0, |_, _| Ok(()))?;
         }
         // Rows share a filled panel, which they only read. A table of starts is of one loop over rows.
-        let is_one_loop = parts.len() * self.cuts.bodies() == 1;
+        let is_one_loop = phases.len() * self.cuts.bodies() == 1;
         let apart = self.schedule.staging.is_none() && (self.starts.is_none() || is_one_loop);
-        for part in parts {
+        for phase in phases {
             self.all_panels(b, |b, panel| {
-                self.fill_panel(b, part, panel, bases, None);
-                let row = |b: &mut KernelBuilder, at: &WindowRow| self.output_row(b, part, at, |b, row| self.panel(b, part, row, panel));
+                self.fill_panel(b, phase, panel, bases, None);
+                let row = |b: &mut KernelBuilder, at: &WindowRow| self.output_row(b, phase, at, |b, row| self.panel(b, phase, row, panel));
                 b.rounds(apart, |b| self.rows(b, bases, staged, row))
             })?;
         }

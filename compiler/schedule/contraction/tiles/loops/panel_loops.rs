@@ -3,7 +3,7 @@
 use super::lowering::Lowering;
 use super::places::{Built, OutputRow, PanelOperands, PanelPlace, TilePlace, TileStart};
 use crate::kernel::{KernelBuilder, Value};
-use crate::schedule::contraction::direct::{Part, Ranges};
+use crate::schedule::contraction::direct::{PhasePanels, Ranges};
 use crate::schedule::contraction::operands::cuts::Cut;
 use crate::schedule::contraction::rows::preparation::Preparation;
 use crate::schedule::loops;
@@ -34,22 +34,33 @@ impl Lowering<'_> {
 
     /// Returns the first lane of a panel's strips among those of a phase. The second value is the panel's start in the buffer, relative to its
     /// strips.
-    pub(in crate::schedule::contraction) fn panel_start(&self, b: &mut KernelBuilder, part: &Part, at: PanelPlace) -> (Value, Value) {
-        let group = b.scale_index(at.group, part.panels.extents.strips.total() as i64, 0);
-        let (strip, element) = part.panels.start(b, at.cut);
+    pub(in crate::schedule::contraction) fn panel_start(
+        &self,
+        b: &mut KernelBuilder,
+        phase: &PhasePanels,
+        at: PanelPlace,
+    ) -> (Value, Value) {
+        let group = b.scale_index(at.group, phase.panels.extents.strips.total() as i64, 0);
+        let (strip, element) = phase.panels.start(b, at.cut);
         (b.add(group, strip), element)
     }
 
     /// Computes one panel of a group, for all pixels of a row.
-    pub(in crate::schedule::contraction) fn panel(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> Built {
+    pub(in crate::schedule::contraction) fn panel(
+        &self,
+        b: &mut KernelBuilder,
+        phase: &PhasePanels,
+        row: &OutputRow,
+        at: PanelPlace,
+    ) -> Built {
         let schedule = self.schedule;
         let work = &schedule.work;
-        let own = self.panel_operands(b, part, row, at);
+        let own = self.panel_operands(b, phase, row, at);
         let beside = at.cut.beside(b).map(|cut| {
             let at = PanelPlace { cut, ..at };
-            (self.panel_operands(b, part, row, at), cut)
+            (self.panel_operands(b, phase, row, at), cut)
         });
-        let lead = if schedule.windows.is_some() { 0 } else { part.axes[2].lead * work.channels };
+        let lead = if schedule.windows.is_some() { 0 } else { phase.axes[2].lead * work.channels };
         let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, lead as i64);
         let body = |b: &mut KernelBuilder, (x, first): (Value, u64), count: u64| {
             let offset = match work.joined {
@@ -60,7 +71,7 @@ impl Lowering<'_> {
             let step = b.scale_index(x, work.phases[2].step as i64, 0);
             let pixel = b.add(row.pixel, step);
             let place = |PanelOperands { channel, weights, initial }, Cut { width, active, .. }: Cut, beside| TilePlace {
-                part,
+                phase,
                 width,
                 active,
                 segments: &row.segments,
@@ -90,31 +101,31 @@ impl Lowering<'_> {
     pub(in crate::schedule::contraction) fn tile_place<'p>(
         &self,
         b: &mut KernelBuilder,
-        (part, row): (&'p Part, &'p OutputRow),
+        (phase, row): (&'p PhasePanels, &'p OutputRow),
         TileStart { x, offset }: TileStart,
         at: PanelPlace,
     ) -> TilePlace<'p> {
-        let PanelOperands { channel, weights, initial } = self.panel_operands(b, part, row, at);
+        let PanelOperands { channel, weights, initial } = self.panel_operands(b, phase, row, at);
         let step = b.scale_index(x, self.schedule.work.phases[2].step as i64, 0);
         let pixel = b.add(row.pixel, step);
         let Cut { width, active, .. } = at.cut;
-        TilePlace { part, width, active, segments: &row.segments, offset, first: 0, x, pixel, channel, weights, initial, beside: None }
+        TilePlace { phase, width, active, segments: &row.segments, offset, first: 0, x, pixel, channel, weights, initial, beside: None }
     }
 
     /// Returns the places of a panel's channels, weights and initial sums.
-    fn panel_operands(&self, b: &mut KernelBuilder, part: &Part, row: &OutputRow, at: PanelPlace) -> PanelOperands {
+    fn panel_operands(&self, b: &mut KernelBuilder, phase: &PhasePanels, row: &OutputRow, at: PanelPlace) -> PanelOperands {
         let channel = self.first_channel(b, at);
-        let (lane, element) = self.panel_start(b, part, at);
-        let weights = if part.panels.are_filled() && self.schedule.preparation == Preparation::Ahead {
-            let panel = self.filled_at(b, part, at, row.product);
+        let (lane, element) = self.panel_start(b, phase, at);
+        let weights = if phase.panels.are_filled() && self.schedule.preparation == Preparation::Ahead {
+            let panel = self.filled_at(b, phase, at, row.product);
             b.add(panel, element)
-        } else if part.panels.are_filled() {
+        } else if phase.panels.are_filled() {
             element
         } else {
-            let strips = b.scale_index(lane, part.panels.in_buffer(part.panels.lane_elements()), part.panels.in_buffer(part.base));
+            let strips = b.scale_index(lane, phase.panels.in_buffer(phase.panels.lane_elements()), phase.panels.in_buffer(phase.base));
             b.add(strips, element)
         };
-        let initial = b.scale_index(at.group, part.panels.extents.strips.total() as i64, part.initial as i64);
+        let initial = b.scale_index(at.group, phase.panels.extents.strips.total() as i64, phase.initial as i64);
         PanelOperands { channel, weights, initial: b.add(initial, at.cut.first) }
     }
 }

@@ -1,13 +1,13 @@
 //! Places of matrix products, rows of windows, output rows, panels and tiles in the loops of a direct convolution.
 
 use crate::kernel::{Buffer, Value};
-use crate::schedule::contraction::direct::Part;
+use crate::schedule::contraction::direct::PhasePanels;
 use crate::schedule::contraction::geometry::places::RowPlace;
 use crate::schedule::contraction::operands::cuts::{Cut, Width};
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 
-/// Result of writing a part of the kernel.
+/// Result of writing code of the kernel.
 pub(in crate::schedule::contraction) type Built = Result<(), Unsupported>;
 
 /// Place of a matrix product: first elements of the left and right operand, and the first output pixel.
@@ -74,7 +74,7 @@ pub(in crate::schedule::contraction) struct PanelOperands {
 
 /// Place of a tile.
 pub(in crate::schedule::contraction) struct TilePlace<'a> {
-    pub part: &'a Part,
+    pub phase: &'a PhasePanels,
     /// Width of the panel.
     pub width: Width,
     /// Number of output channels in the panel.

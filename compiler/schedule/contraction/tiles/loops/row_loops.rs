@@ -3,7 +3,7 @@
 use super::lowering::Lowering;
 use super::places::{Bases, Built, OutputRow, Segments, WindowRow};
 use crate::kernel::{BinaryOp, CompareOp, KernelBuilder, Value};
-use crate::schedule::contraction::direct::{Part, Ranges};
+use crate::schedule::contraction::direct::{PhasePanels, Ranges};
 use crate::schedule::contraction::geometry::places::RowPlace;
 use crate::schedule::contraction::rows::preparation::Preparation;
 use crate::schedule::contraction::rows::staged_rows::{self, RowPhases};
@@ -92,12 +92,12 @@ impl Lowering<'_> {
     pub(in crate::schedule::contraction) fn output_row(
         &self,
         b: &mut KernelBuilder,
-        part: &Part,
+        phase: &PhasePanels,
         at: &WindowRow,
         body: impl FnOnce(&mut KernelBuilder, &OutputRow) -> Built,
     ) -> Built {
         let work = &self.schedule.work;
-        let [planes, rows, columns] = &part.axes;
+        let [planes, rows, columns] = &phase.axes;
         let mut inside = None;
         for (phase, d, number) in [(planes, 0, at.place.plane), (rows, 1, at.place.y)] {
             if phase.count < work.windows(d) {
@@ -108,7 +108,7 @@ impl Lowering<'_> {
         }
         let row = |b: &mut KernelBuilder| {
             let starts = staged_rows::window_rows(b, self.image(), self.schedule.staging.as_ref(), &at.place, RowPhases { planes, rows });
-            let segments = self.segments(b, part, starts);
+            let segments = self.segments(b, phase, starts);
             let plane = b.scale_index(at.place.plane, work.phases[0].step as i64, planes.first as i64);
             let row = self.numbers.output[1].scale(b, plane);
             let row = b.scale_index(row, 1, rows.first as i64);
@@ -136,9 +136,9 @@ impl Lowering<'_> {
         (self.schedule.work.phases[2].dilation * self.schedule.work.channels) as i64
     }
 
-    fn segments(&self, b: &mut KernelBuilder, part: &Part, rows: Vec<Value>) -> Segments {
+    fn segments(&self, b: &mut KernelBuilder, phase: &PhasePanels, rows: Vec<Value>) -> Segments {
         let Some(table) = self.starts else { return Segments::Rows(rows) };
-        let taps = if self.schedule.by_tap() { part.axes[2].taps.len() as i64 } else { 1 };
+        let taps = if self.schedule.by_tap() { phase.axes[2].taps.len() as i64 } else { 1 };
         for (number, row) in rows.into_iter().enumerate() {
             // An array that rounds fill in order belongs to what is around their loop.
             b.rounds(false, |b| {

@@ -1,7 +1,7 @@
 //! Writes the code of a workgroup: it copies a chunk of rows, and then runs the rounds of this chunk.
 
 use super::super::writes::{Writes, barrier};
-use super::rows::{Rows, Staged};
+use super::rows::{Rows, SharedRows};
 use crate::*;
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
@@ -73,38 +73,38 @@ impl Emitter {
     }
 
     /// Writes a loop that first copies each chunk of its rows.
-    pub fn staged(&mut self, statement: &Statement, staged: &Staged, said: &mut Said, out: &mut Vec<Statement>) {
+    pub fn with_shared_rows(&mut self, statement: &Statement, shared: &SharedRows, said: &mut Said, out: &mut Vec<Statement>) {
         let Inst::For { carried, body, .. } = &statement.inst else { return };
-        let places = self.say(staged, said, out);
+        let places = self.say(shared, said, out);
         let copies: Vec<Buffer> =
-            (0..).zip(&staged.rows).map(|(number, rows)| self.copy_of(number, rows, rows.pitch(staged.length))).collect();
-        if staged.length == staged.end - staged.start {
-            let first = self.number(staged.start, out);
-            self.copy(staged, [&places, &copies], first, out);
+            (0..).zip(&shared.rows).map(|(number, rows)| self.copy_of(number, rows, rows.pitch(shared.length))).collect();
+        if shared.length == shared.end - shared.start {
+            let first = self.number(shared.start, out);
+            self.copy(shared, [&places, &copies], first, out);
             barrier(out);
-            let products = self.products(body, staged, &copies, first, carried.clone(), out);
+            let products = self.products(body, shared, &copies, first, carried.clone(), out);
             out.push(Statement { results: statement.results.clone(), inst: products });
             return barrier(out);
         }
-        let [start, end] = [staged.start, staged.end].map(|number| self.number(number, out));
+        let [start, end] = [shared.start, shared.end].map(|number| self.number(number, out));
         let chunk = self.value(Type::INDEX);
         let [sums, next] = [(); 2].map(|()| carried.iter().map(|&value| self.value(self.kernel.ty(value))).collect::<Vec<_>>());
         let mut inside = vec![];
-        self.copy(staged, [&places, &copies], chunk, &mut inside);
+        self.copy(shared, [&places, &copies], chunk, &mut inside);
         barrier(&mut inside);
-        let products = self.products(body, staged, &copies, chunk, sums.clone(), &mut inside);
+        let products = self.products(body, shared, &copies, chunk, sums.clone(), &mut inside);
         inside.push(Statement { results: next.clone().into(), inst: products });
         barrier(&mut inside);
         let body = Region { params: [vec![chunk], sums].concat(), statements: inside, yields: next };
-        let inst = Inst::For { start, end, step: staged.length, each: false, private: vec![], carried: carried.clone(), body };
+        let inst = Inst::For { start, end, step: shared.length, each: false, private: vec![], carried: carried.clone(), body };
         out.push(Statement { results: statement.results.clone(), inst });
     }
 
     /// Stores the start of each lane's rows, unless it is already stored. Returns the arrays of starts.
-    fn say(&mut self, staged: &Staged, said: &mut Said, out: &mut Vec<Statement>) -> Vec<Buffer> {
+    fn say(&mut self, shared: &SharedRows, said: &mut Said, out: &mut Vec<Statement>) -> Vec<Buffer> {
         let before = said.len();
         let mut numbers = vec![];
-        for rows in &staged.rows {
+        for rows in &shared.rows {
             let known = said.iter().position(|(base, unit)| *base == rows.base && *unit == rows.unit);
             numbers.push(known.unwrap_or(said.len()));
             if known.is_none() {
@@ -155,9 +155,9 @@ impl Emitter {
     }
 
     /// Copies a chunk of each row, from the counter's value `first` on.
-    fn copy(&mut self, staged: &Staged, [places, copies]: [&[Buffer]; 2], first: Value, out: &mut Vec<Statement>) {
-        for ((rows, &places), &copy) in staged.rows.iter().zip(places).zip(copies) {
-            let of_row = staged.length / rows.unit;
+    fn copy(&mut self, shared: &SharedRows, [places, copies]: [&[Buffer]; 2], first: Value, out: &mut Vec<Statement>) {
+        for ((rows, &places), &copy) in shared.rows.iter().zip(places).zip(copies) {
+            let of_row = shared.length / rows.unit;
             for number in 0..of_row {
                 let (row, further, part) = self.task(number, of_row, out);
                 let load = Inst::Load { buffer: places, index: row, offset: further, active: 1, mask: None };
@@ -167,14 +167,14 @@ impl Emitter {
                 let part = self.scaled(part, rows.unit, out);
                 let from = self.binary_of(BinaryOp::Add, place, first, out);
                 let from = self.binary_of(BinaryOp::Add, from, part, out);
-                let to = self.scaled(row, rows.pitch(staged.length), out);
+                let to = self.scaled(row, rows.pitch(shared.length), out);
                 let to = self.binary_of(BinaryOp::Add, to, part, out);
                 for (r, &start) in (0..).zip(&rows.starts) {
                     let ty = Type::vector(self.kernel.buffer(rows.buffer).lane, rows.unit as u16);
                     let active = rows.unit as u16;
                     let load = Inst::Load { buffer: rows.buffer, index: from, offset: start, active, mask: None };
                     let value = self.push(ty, load, out);
-                    let offset = (r * self.lanes + further) * rows.pitch(staged.length);
+                    let offset = (r * self.lanes + further) * rows.pitch(shared.length);
                     let store = Inst::Store { buffer: copy, index: to, offset, active, value, mask: None };
                     out.push(Statement { results: smallvec![], inst: store });
                 }
@@ -195,20 +195,20 @@ impl Emitter {
     fn products(
         &mut self,
         body: &Region,
-        staged: &Staged,
+        shared: &SharedRows,
         copies: &[Buffer],
         first: Value,
         carried: Vec<Value>,
         out: &mut Vec<Statement>,
     ) -> Inst {
-        let [start, end] = [0, staged.length].map(|number| self.number(number, out));
+        let [start, end] = [0, shared.length].map(|number| self.number(number, out));
         let counter = self.value(Type::INDEX);
         let mut inner = body.clone();
         // The loop's counter keeps its name for all other uses.
         let sum = |result, a| Statement { results: smallvec![result], inst: Inst::Binary { op: BinaryOp::Add, a, b: counter } };
         let mut sums = vec![sum(inner.params[0], first)];
-        for (rows, &copy) in staged.rows.iter().zip(copies) {
-            let pitch = rows.pitch(staged.length);
+        for (rows, &copy) in shared.rows.iter().zip(copies) {
+            let pitch = rows.pitch(shared.length);
             let (own, at) = (self.scaled(self.lane, pitch, out), self.value(Type::INDEX));
             sums.push(sum(at, own));
             for (statement, row, further) in rows.loads() {
@@ -221,7 +221,7 @@ impl Emitter {
         }
         inner.statements.splice(0..0, sums);
         inner.params[0] = counter;
-        Inst::For { start, end, step: staged.step, each: false, private: vec![], carried, body: inner }
+        Inst::For { start, end, step: shared.step, each: false, private: vec![], carried, body: inner }
     }
 }
 

@@ -37,7 +37,7 @@ use crate::*;
 use cranelift_entity::EntityRef;
 use emit::{Emitter, Guard, Said};
 use lanes::Lanes;
-use rows::{Finder, Staged};
+use rows::{Finder, SharedRows};
 use rustc_hash::FxHashSet;
 use smallvec::smallvec;
 
@@ -52,7 +52,7 @@ const MOST_TERMS: usize = 16;
 ///
 /// # Panics
 /// In debug builds, if the new kernel breaks a rule of the language.
-pub fn staged(kernel: &Kernel, places: &Places, shared_bytes: u64) -> Option<Kernel> {
+pub fn with_shared_rows(kernel: &Kernel, places: &Places, shared_bytes: u64) -> Option<Kernel> {
     let grid = kernel.grid.filter(|grid| grid.positions.is_multiple_of(grid.workgroup.into()))?;
     let is_shared = |data: &BufferData| data.kind == BufferKind::Shared;
     if kernel.may_fail() || kernel.has_barrier() || kernel.buffers.iter().any(is_shared) {
@@ -106,7 +106,7 @@ struct Pass<'k> {
 }
 
 impl Pass<'_> {
-    /// Rewrites statements that all positions of a workgroup reach. Returns `None` if no loop among them is staged.
+    /// Rewrites statements that all positions of a workgroup reach. Returns `None` if no loop among them reads shared rows.
     fn together(&self, statements: &[Statement], emitter: &mut Emitter) -> Option<Vec<Statement>> {
         let (last, before) = statements.split_last()?;
         if let Inst::If { condition, then, otherwise } = &last.inst {
@@ -114,8 +114,8 @@ impl Pass<'_> {
                 let sides = [then, otherwise].map(|side| self.together(&side.statements, emitter));
                 sides.iter().any(Option::is_some).then_some(())?;
                 let [of_then, of_otherwise] = sides;
-                let of = |side: &Region, staged: Option<Vec<Statement>>| {
-                    let statements = staged.unwrap_or_else(|| side.statements.clone());
+                let of = |side: &Region, shared: Option<Vec<Statement>>| {
+                    let statements = shared.unwrap_or_else(|| side.statements.clone());
                     Region { statements, ..side.clone() }
                 };
                 let inst = Inst::If { condition: *condition, then: of(then, of_then), otherwise: of(otherwise, of_otherwise) };
@@ -138,9 +138,9 @@ impl Pass<'_> {
         is_own.then_some(Guard { condition: *condition, own: a, count })
     }
 
-    /// Stages loops among statements: `before` is unconditional, and `inside` may be under a guard.
+    /// Makes loops among statements read shared rows: `before` is unconditional, and `inside` may be under a guard.
     fn flat(&self, before: &[Statement], inside: &[Statement], guard: Option<Guard>, emitter: &mut Emitter) -> Option<Vec<Statement>> {
-        let loops: Vec<Option<Staged>> = inside.iter().map(|statement| self.finder.find(statement)).collect();
+        let loops: Vec<Option<SharedRows>> = inside.iter().map(|statement| self.finder.find(statement)).collect();
         let last = loops.iter().rposition(Option::is_some)?;
         let (along, after) = inside.split_at(last + 1);
         // Positions beyond the end run these statements, too. So they must have no effect, and must not read what others write.
@@ -154,9 +154,9 @@ impl Pass<'_> {
             None => out.extend_from_slice(before),
         }
         let mut said = Said::new();
-        for (statement, staged) in along.iter().zip(&loops) {
-            match staged {
-                Some(staged) => emitter.staged(statement, staged, &mut said, &mut out),
+        for (statement, shared) in along.iter().zip(&loops) {
+            match shared {
+                Some(shared) => emitter.with_shared_rows(statement, shared, &mut said, &mut out),
                 None => out.push(statement.clone()),
             }
         }

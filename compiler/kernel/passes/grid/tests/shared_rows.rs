@@ -74,38 +74,38 @@ impl Product {
         )
     }
 
-    /// Returns the only stage, and the same stage with copied rows if that is better.
-    fn staged(self) -> (Stage, Option<Kernel>) {
+    /// Returns the only launch, and the same launch with copied rows if that is better.
+    fn launched(self) -> (Launch, Option<Kernel>) {
         of(&self.text())
     }
 }
 
-/// Returns the stage of a kernel, and the same stage with copied rows if that is better.
-fn of(text: &str) -> (Stage, Option<Kernel>) {
+/// Returns the launch of a kernel, and the same launch with copied rows if that is better.
+fn of(text: &str) -> (Launch, Option<Kernel>) {
     let kernel = parse_kernel(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let stages = stages_of(&kernel);
-    let [stage] = &stages[..] else { panic!("one stage") };
-    let staged = staged(&stage.kernel, &apart(stage.kernel.pointer_params().count()), SHARED);
-    (stage.clone(), staged)
+    let launches = launches_of(&kernel);
+    let [launch] = &launches[..] else { panic!("one launch") };
+    let shared = with_shared_rows(&launch.kernel, &apart(launch.kernel.pointer_params().count()), SHARED);
+    (launch.clone(), shared)
 }
 
-fn leaves_the_same(stage: &Stage, staged: &Kernel) {
+fn leaves_the_same(launch: &Launch, shared: &Kernel) {
     let number = |i: u64| ((i * 37 % 101) as f32 - 50.0) * 0.37;
     let of = |data: &BufferData| match data.lane {
         Lane::F32 => (0..data.elements).flat_map(|i| number(i).to_le_bytes()).collect(),
         lane => (0..data.elements * u64::from(lane.bytes())).map(|i| (i * 7 % 251) as u8).collect(),
     };
-    let mut alone = memory(&stage.kernel, of);
-    interpret_grid(&stage.kernel, &mut alone, 1).unwrap();
+    let mut alone = memory(&launch.kernel, of);
+    interpret_grid(&launch.kernel, &mut alone, 1).unwrap();
     for seed in 0..2 {
-        let mut together = memory(&stage.kernel, of);
-        interpret_grid(staged, &mut together, seed).unwrap_or_else(|error| panic!("{error}\n{staged}"));
-        assert!(alone == together, "other bits\n{staged}");
+        let mut together = memory(&launch.kernel, of);
+        interpret_grid(shared, &mut together, seed).unwrap_or_else(|error| panic!("{error}\n{shared}"));
+        assert!(alone == together, "other bits\n{shared}");
     }
 }
 
 /// Returns the shared arrays of a kernel with their numbers of elements.
-fn shared(kernel: &Kernel) -> Vec<(&str, u64)> {
+fn shared_arrays(kernel: &Kernel) -> Vec<(&str, u64)> {
     let arrays = kernel.buffers.iter().filter(|data| data.kind == BufferKind::Shared);
     arrays.map(|data| (data.name.as_str(), data.elements)).collect()
 }
@@ -113,71 +113,74 @@ fn shared(kernel: &Kernel) -> Vec<(&str, u64)> {
 #[test]
 fn workgroups_copy_chunks_of_their_rows() {
     // There are two panels with 512 positions each.
-    let (stage, staged) = FLOATS.staged();
-    let staged = staged.expect("lanes are rows apart");
-    leaves_the_same(&stage, &staged);
-    assert_eq!(staged.grid, stage.kernel.grid);
+    let (launch, shared) = FLOATS.launched();
+    let shared = shared.expect("lanes are rows apart");
+    leaves_the_same(&launch, &shared);
+    assert_eq!(shared.grid, launch.kernel.grid);
     // Each lane copies eight words of four rows. A ninth word makes the distance odd.
-    assert_eq!(shared(&staged), [("places0", 64), ("rows0", 64 * 4 * 9)]);
+    assert_eq!(shared_arrays(&shared), [("places0", 64), ("rows0", 64 * 4 * 9)]);
 }
 
 #[test]
 fn bytes_are_copied_as_words() {
-    let (stage, staged) = Product { depth: 32, group: 4, stride: 48, ..FLOATS }.staged();
-    let staged = staged.expect("lanes are rows apart");
-    leaves_the_same(&stage, &staged);
+    let (launch, shared) = Product { depth: 32, group: 4, stride: 48, ..FLOATS }.launched();
+    let shared = shared.expect("lanes are rows apart");
+    leaves_the_same(&launch, &shared);
     // The eight words of a row are one chunk.
-    assert_eq!(shared(&staged), [("places0", 64), ("rows0", 64 * 4 * 36)]);
+    assert_eq!(shared_arrays(&shared), [("places0", 64), ("rows0", 64 * 4 * 36)]);
 }
 
 #[test]
 fn positions_beyond_the_end_go_along() {
-    let (stage, staged) = Product { pixels: 1100, depth: 8, outputs: 64, ..FLOATS }.staged();
-    let staged = staged.expect("lanes are rows apart");
-    leaves_the_same(&stage, &staged);
-    assert!(stage.kernel.grid.is_some_and(|grid| grid.positions > 275 * 4));
+    let (launch, shared) = Product { pixels: 1100, depth: 8, outputs: 64, ..FLOATS }.launched();
+    let shared = shared.expect("lanes are rows apart");
+    leaves_the_same(&launch, &shared);
+    assert!(launch.kernel.grid.is_some_and(|grid| grid.positions > 275 * 4));
 }
 
 /// The rule: lanes that copy together touch at most half the lines and make at most half the loads, and they use the copies often.
 #[test]
 fn rows_are_copied_where_lanes_are_apart() {
-    let is_staged = |product: Product| product.staged().1.is_some();
-    assert!(is_staged(FLOATS));
+    let is_copied = |product: Product| product.launched().1.is_some();
+    assert!(is_copied(FLOATS));
     // The four rows of a lane are contiguous: their 16 words are a line that only this lane reads.
-    assert!(is_staged(Product { stride: 4, depth: 4, ..FLOATS }));
+    assert!(is_copied(Product { stride: 4, depth: 4, ..FLOATS }));
     // All lanes read the same row.
-    assert!(!is_staged(Product { stride: 0, ..FLOATS }));
+    assert!(!is_copied(Product { stride: 0, ..FLOATS }));
     // No divisor of the number of rounds has room.
-    assert!(!is_staged(Product { depth: 37, stride: 40, ..FLOATS }));
+    assert!(!is_copied(Product { depth: 37, stride: 40, ..FLOATS }));
     // Bytes follow the same rule.
-    assert!(!is_staged(Product { depth: 32, group: 4, stride: 36, ..FLOATS }));
+    assert!(!is_copied(Product { depth: 32, group: 4, stride: 36, ..FLOATS }));
     // Each load contributes to eight products, then to only four.
-    assert!(is_staged(Product { vectors: 2, ..FLOATS }));
-    assert!(!is_staged(Product { vectors: 1, ..FLOATS }));
+    assert!(is_copied(Product { vectors: 2, ..FLOATS }));
+    assert!(!is_copied(Product { vectors: 1, ..FLOATS }));
     // Rows do not begin at multiples of 16 bytes, so they are copied word by word.
-    assert!(!is_staged(Product { stride: 17, ..FLOATS }));
+    assert!(!is_copied(Product { stride: 17, ..FLOATS }));
     // There are few positions.
-    assert!(!is_staged(Product { pixels: 64, ..FLOATS }));
+    assert!(!is_copied(Product { pixels: 64, ..FLOATS }));
 }
 
 /// Buffers that the kernel writes, or that share memory with such a buffer, are not copied.
 #[test]
 fn what_is_written_is_not_copied() {
-    let (stage, _) = FLOATS.staged();
-    let with = |places: [(usize, u64); 3]| staged(&stage.kernel, &places.to_vec(), SHARED).is_some();
+    let (launch, _) = FLOATS.launched();
+    let with = |places: [(usize, u64); 3]| with_shared_rows(&launch.kernel, &places.to_vec(), SHARED).is_some();
     let bytes = (2048 * 16 + 16) * 4;
     assert!(with([(0, 0), (1, 0), (0, bytes)]));
     assert!(!with([(0, 0), (1, 0), (0, bytes - 4)]));
-    assert!(staged(&stage.kernel, &apart(3), 4 << 10).is_none_or(|kernel| shared(&kernel).is_empty()), "there is no room");
+    assert!(
+        with_shared_rows(&launch.kernel, &apart(3), 4 << 10).is_none_or(|kernel| shared_arrays(&kernel).is_empty()),
+        "there is no room"
+    );
 }
 
 /// Workgroups of the kernel's other loops do not change.
 #[test]
-fn one_chain_of_several_is_staged() {
+fn one_chain_of_several_is_copied() {
     let text = FLOATS.text();
     let end = text.rfind('}').expect("a kernel");
     let more = "for %80 in 0..64 step 1 { %81: f32 = load w[%80] store z[%80], %81 }";
     let text = format!("{}{more} }}", &text[..end]).replace("y: output", "z: output f32[64] align 64, y: output");
-    let (stage, staged) = of(&text);
-    leaves_the_same(&stage, &staged.expect("lanes are rows apart"));
+    let (launch, shared) = of(&text);
+    leaves_the_same(&launch, &shared.expect("lanes are rows apart"));
 }

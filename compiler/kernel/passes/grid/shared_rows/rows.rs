@@ -86,7 +86,7 @@ impl Rows {
 }
 
 /// A loop whose loads go through shared memory.
-pub struct Staged {
+pub struct SharedRows {
     /// Initial value of the loop's counter.
     pub start: i64,
     /// End of the counter, excluded.
@@ -115,28 +115,28 @@ pub struct Finder<'k> {
 
 impl Finder<'_> {
     /// Returns the loop of a statement, if staging improves some of its loads.
-    pub fn find(&self, statement: &Statement) -> Option<Staged> {
+    pub fn find(&self, statement: &Statement) -> Option<SharedRows> {
         let Inst::For { start, end, step, body, .. } = &statement.inst else { return None };
         let (start, end, step) = (self.indices.number(*start)?, self.indices.number(*end)?, *step);
         let has_regions = body.statements.iter().any(|inner| !inner.inst.regions().is_empty());
         if end <= start || (end - start) % step != 0 || has_regions || statement.inst.has_effect() {
             return None;
         }
-        let mut staged = Staged { start, end, step, length: 0, rows: self.rows(body, [start, step]) };
+        let mut shared = SharedRows { start, end, step, length: 0, rows: self.rows(body, [start, step]) };
         // Rows that do not profit are dropped, which leaves more room to the others.
         loop {
-            let count = staged.rows.len();
-            staged.length = self.length(&staged)?;
-            let length = staged.length;
-            staged.rows.retain_mut(|rows| {
+            let count = shared.rows.len();
+            shared.length = self.length(&shared)?;
+            let length = shared.length;
+            shared.rows.retain_mut(|rows| {
                 rows.find_unit(length, start);
                 self.is_better(rows, length, step)
             });
-            if staged.rows.is_empty() {
+            if shared.rows.is_empty() {
                 return None;
             }
-            if staged.rows.len() == count {
-                return Some(staged);
+            if shared.rows.len() == count {
+                return Some(shared);
             }
         }
     }
@@ -184,7 +184,7 @@ impl Finder<'_> {
     }
 
     /// Returns the longest length of a chunk that has room and divides the rounds evenly.
-    fn length(&self, Staged { start, end, step, rows, .. }: &Staged) -> Option<i64> {
+    fn length(&self, SharedRows { start, end, step, rows, .. }: &SharedRows) -> Option<i64> {
         let rounds = (end - start) / step;
         let of_lane = |length: i64| rows.iter().map(|rows| rows.bytes_of_lane(length)).sum::<i64>();
         let has_room = |length: &i64| u64::try_from(self.lanes.count * of_lane(*length)).is_ok_and(|bytes| bytes <= self.bytes);
