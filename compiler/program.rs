@@ -31,8 +31,8 @@ pub use moving::{End, Member, Moving, MovingPlace, Size};
 pub use step::{External, ExternalTensor, Parallel, Step, Tasks};
 pub use storage::{Blob, Copied, RECORD_BYTES, Variable};
 pub use walk::{
-    Visit, Walk, calls, calls_in_streams, calls_of_sides, calls_together, change_addresses, change_calls, change_steps, externals, regions,
-    walk,
+    Visit, Walk, calls, calls_in_streams, calls_of_sides, calls_together, change_addresses, change_calls, change_lists, change_steps,
+    externals, lists, regions, walk,
 };
 
 use crate::kernel::Kernel;

@@ -337,7 +337,7 @@ mod tests {
     fn program(words: i32, scratch_bytes: u64) -> Program {
         let kernel = joined_copies(&[(4, 4), (7, 7)]);
         let arguments = vec![Address::Scratch(0), Address::Scratch(64), Address::Constant(0, 4)];
-        let call = Call { kernel: 0, arguments, extents: vec![], division: Division::Whole, origin: Origin::default() };
+        let call = Call { kernel: 0, arguments, bounds: vec![], division: Division::Whole, origin: Origin::default() };
         let method = Method { name: "run".into(), steps: vec![Step::Call(call)], scratch_bytes, optimal: true, ..Method::default() };
         let data: Vec<u8> = [9, words].into_iter().flat_map(i32::to_le_bytes).collect();
         let numbers = Blob { name: "numbers".into(), data: data.into() };

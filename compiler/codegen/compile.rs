@@ -508,7 +508,7 @@ fn of_call(kernel: &Kernel, call: &Call) -> Assumed {
     let range = numbers.clone().reduce(Interval::union).filter(|_| call.division.divided().is_some());
     let parameters = numbers.map(|number| range.unwrap_or(number)).collect();
     let buffers: Vec<usize> = kernel.pointer_params().map(|(buffer, _)| buffer.index()).collect();
-    let elements = call.extents.iter().filter_map(|&(argument, [low, high])| Some((*buffers.get(argument)?, Interval { low, high })));
+    let elements = call.bounds.iter().filter_map(|&(argument, [low, high])| Some((*buffers.get(argument)?, Interval { low, high })));
     // A buffer that the kernel writes may hold another extent when the kernel reads it.
     let elements = elements.filter(|(buffer, _)| kernel.buffers[*buffer].kind == BufferKind::Input).collect();
     Assumed { parameters, elements }
@@ -546,7 +546,7 @@ mod tests {
         let kernel = |name: &str| Kernel { name: name.into(), ..Kernel::default() };
         let call = |kernel: usize| {
             let origin = Origin { operators: vec![(kernel as u32 + 40, format!("OP{kernel}"))], ..Origin::default() };
-            Step::Call(Call { kernel, arguments: vec![], extents: vec![], division: Division::Whole, origin })
+            Step::Call(Call { kernel, arguments: vec![], bounds: vec![], division: Division::Whole, origin })
         };
         let method = Method { name: "run".into(), steps: vec![call(1), call(0), call(2)], optimal: true, ..Method::default() };
         Program { kernels: ["a", "b", "c"].map(kernel).into(), methods: vec![method], ..Program::default() }
@@ -632,9 +632,9 @@ mod tests {
         b.buffer("result", BufferKind::Output, Lane::I64, 1, 8);
         let mut program = program();
         program.kernels[0] = b.finish();
-        let call = |rounds, most, extents: &[(usize, [i64; 2])]| {
+        let call = |rounds, most, bounds: &[(usize, [i64; 2])]| {
             let division = Division::Ranges(Ranges { rounds, most, ..Ranges::default() });
-            Step::Call(Call { kernel: 0, arguments: vec![], extents: extents.to_vec(), division, origin: Origin::default() })
+            Step::Call(Call { kernel: 0, arguments: vec![], bounds: bounds.to_vec(), division, origin: Origin::default() })
         };
         program.methods[0].steps = vec![call(8, 1, &[(0, [1, 16]), (1, [1, 2])]), call(4, 2, &[(0, [2, 32])])];
         let interval = |low, high| Interval { low, high };

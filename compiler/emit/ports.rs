@@ -135,7 +135,7 @@ mod tests {
         let call = |operators: &[(u32, &str)]| {
             let operators = operators.iter().map(|(index, name)| (*index, (*name).to_owned())).collect();
             let origin = Origin { operators, schedule: "copy".into(), ..Origin::default() };
-            Step::Call(Call { kernel: 0, arguments: vec![], extents: vec![], division: Division::Whole, origin })
+            Step::Call(Call { kernel: 0, arguments: vec![], bounds: vec![], division: Division::Whole, origin })
         };
         let steps = vec![call(&[(3, "CONV_2D"), (4, "RELU")]), call(&[(5, "ADD")]), call(&[])];
         let method = Method { name: "forward".into(), inputs, outputs, steps, ..Method::default() };

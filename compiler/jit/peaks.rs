@@ -94,7 +94,7 @@ fn method(number: usize, [input, output]: [u64; 2]) -> Method {
     let call = Call {
         kernel: number,
         arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
-        extents: vec![],
+        bounds: vec![],
         division: Division::Whole,
         origin: Origin { operators: vec![(number as u32, "peak".into())], ..Origin::default() },
     };

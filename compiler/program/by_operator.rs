@@ -84,7 +84,7 @@ mod tests {
     fn call(kernel: usize, operators: &[u32], sources: &[Source]) -> Call {
         let operators = operators.iter().map(|&index| (index, format!("OP{index}"))).collect();
         let origin = Origin { operators, sources: sources.to_vec(), ..Origin::default() };
-        Call { kernel, arguments: vec![], extents: vec![], division: Division::Whole, origin }
+        Call { kernel, arguments: vec![], bounds: vec![], division: Division::Whole, origin }
     }
 
     fn rows(module: &Module, calls: &[Call]) -> Vec<(Vec<u32>, Vec<usize>)> {

@@ -11,8 +11,8 @@ pub struct Call {
     pub kernel: usize,
     /// Address for each pointer parameter.
     pub arguments: Vec<Address>,
-    /// Arguments that are run-time extents: index of each, with its least and greatest value.
-    pub extents: Vec<(usize, [i64; 2])>,
+    /// Bounds of the arguments that are run-time extents: index of each, with its least and greatest value.
+    pub bounds: Vec<(usize, [i64; 2])>,
     /// Division of its work.
     pub division: Division,
     /// Origin for reports and profiles.

@@ -82,6 +82,36 @@ pub fn calls_of_sides(steps: &[Step]) -> Vec<(&Call, bool)> {
     calls
 }
 
+/// Returns the lists of steps that run in their order: these steps, and the lists in branches, loops and regions. Calls that tasks divide are no such
+/// list. A list comes before the lists inside it.
+pub fn lists(steps: &[Step]) -> Vec<&[Step]> {
+    let mut found = vec![steps];
+    let mut next = 0;
+    while let Some(&list) = found.get(next) {
+        next += 1;
+        for step in list {
+            match step {
+                Step::Call(_) | Step::External(_) | Step::Parallel(_) => {}
+                Step::Region { otherwise, .. } => found.push(otherwise),
+                Step::If { .. } | Step::While { .. } => found.extend(step.arms().into_iter().flatten()),
+            }
+        }
+    }
+    found
+}
+
+/// Changes the lists that [`lists`] returns, each after the lists inside it.
+pub fn change_lists(steps: &mut Vec<Step>, change: &mut impl FnMut(&mut Vec<Step>)) {
+    for step in steps.iter_mut() {
+        match step {
+            Step::Call(_) | Step::External(_) | Step::Parallel(_) => {}
+            Step::Region { otherwise, .. } => change_lists(otherwise, change),
+            Step::If { .. } | Step::While { .. } => step.arms_mut().into_iter().flatten().for_each(|arm| change_lists(arm, change)),
+        }
+    }
+    change(steps);
+}
+
 /// Changes all steps, each before the steps inside it.
 pub fn change_steps(steps: &mut [Step], change: &mut impl FnMut(&mut Step)) {
     for step in steps {
@@ -179,7 +209,7 @@ mod tests {
     use crate::program::Origin;
 
     fn call(kernel: usize) -> Step {
-        Step::Call(Call { kernel, arguments: vec![], extents: vec![], division: Division::Whole, origin: Origin::default() })
+        Step::Call(Call { kernel, arguments: vec![], bounds: vec![], division: Division::Whole, origin: Origin::default() })
     }
 
     /// A loop in a branch between two calls, and streams.
@@ -225,6 +255,25 @@ mod tests {
         assert!(walk(&[]).next().is_none());
         assert_eq!(calls_together(&nested()), [2]);
         assert_eq!(calls_in_streams(&nested()), [[1, 2]]);
+    }
+
+    /// Calls that run one after another are in one list; a call of a stream is in none.
+    #[test]
+    fn lists_run_in_their_order() {
+        let firsts = |steps: &[Step]| match steps.first() {
+            Some(Step::Call(call)) => call.kernel.to_string(),
+            Some(_) => format!("{} steps", steps.len()),
+            None => "none".into(),
+        };
+        let mut steps = nested();
+        assert_eq!(lists(&steps).into_iter().map(firsts).collect::<Vec<_>>(), ["0", "none", "1 steps", "1", "1 steps"]);
+        let mut changed = vec![];
+        change_lists(&mut steps, &mut |list| {
+            changed.push(firsts(list));
+            list.truncate(1);
+        });
+        assert_eq!(changed, ["none", "1", "1 steps", "1 steps", "0"]);
+        assert_eq!(steps, [call(0)]);
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn call(kernel: usize, arguments: &[Address]) -> Step {
     let operators = vec![(kernel as u32, format!("OP_{kernel}"))];
     let (tensors, schedule) = (vec!["t".into()], "by hand".into());
     let origin = Origin { operators, tensors, schedule, multiply_accumulates: 1, bytes: 2, ..Origin::default() };
-    Step::Call(Call { kernel, arguments: arguments.to_vec(), extents: vec![], division: Division::Whole, origin })
+    Step::Call(Call { kernel, arguments: arguments.to_vec(), bounds: vec![], division: Division::Whole, origin })
 }
 
 fn method(name: &str, inputs: Vec<Port>, outputs: Vec<Port>, scratch_bytes: u64, steps: Vec<Step>) -> Method {

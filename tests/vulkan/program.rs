@@ -45,7 +45,7 @@ fn call(kernel: usize, from: Address, to: Address) -> Step {
     Step::Call(Call {
         kernel,
         arguments: vec![from, Address::Constant(0, 0), to],
-        extents: vec![],
+        bounds: vec![],
         division: Division::Whole,
         origin: Origin::default(),
     })

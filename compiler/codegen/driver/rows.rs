@@ -8,7 +8,7 @@ use super::context::{Context, LevelKernels};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, KernelConvention, Operand, Signature, Value, Width, function};
 use crate::codegen::section::Section;
 use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
-use crate::program::{Address, Call, Division, Step};
+use crate::program::{Address, Call, Division, Step, lists};
 
 /// Estimated bytes of code for an argument of a call.
 const CODE_OF_ARGUMENT: usize = 8;
@@ -73,16 +73,13 @@ pub fn longest(context: &Context<'_>) -> Option<usize> {
 }
 
 /// Lists the calls among steps that become rows.
-pub fn rows_of<'a>(context: &Context<'_>, mut steps: &'a [Step]) -> Vec<&'a Call> {
+pub fn rows_of<'a>(context: &Context<'_>, steps: &'a [Step]) -> Vec<&'a Call> {
     let mut found = vec![];
-    while let Some((step, others)) = steps.split_first() {
-        let run = run(context, steps);
-        steps = if run.is_empty() { others } else { &steps[run.len()..] };
-        found.extend(run.into_iter().map(|row| row.call));
-        match step {
-            Step::If { .. } | Step::While { .. } => found.extend(step.arms().into_iter().flatten().flat_map(|arm| rows_of(context, arm))),
-            Step::Region { otherwise, .. } => found.extend(rows_of(context, otherwise)),
-            Step::Call(_) | Step::External(_) | Step::Parallel(_) => {}
+    for mut list in lists(steps) {
+        while let Some((_, others)) = list.split_first() {
+            let run = run(context, list);
+            list = if run.is_empty() { others } else { &list[run.len()..] };
+            found.extend(run.into_iter().map(|row| row.call));
         }
     }
     found

@@ -52,7 +52,7 @@ fn program() -> Program {
     let call = Call {
         kernel: 0,
         arguments: vec![Address::Input(0, 0), Address::Output(0, 0)],
-        extents: vec![],
+        bounds: vec![],
         division: Division::Blocks(blocks),
         origin: Origin::default(),
     };
@@ -60,7 +60,7 @@ fn program() -> Program {
     let cut = Call {
         kernel: 1,
         arguments: vec![Address::Constant(1, 8), Address::Scratch(64)],
-        extents: vec![],
+        bounds: vec![],
         division: Division::Ranges(Ranges { rounds: 100, most: 3, private, bytes: vec![] }),
         origin: Origin::default(),
     };
@@ -302,7 +302,7 @@ fn slices_are_given_in_blocks_and_shapes_come_back() {
 
 /// Makes a call of a whole kernel.
 fn whole_call(kernel: usize, arguments: &[Address]) -> Step {
-    Step::Call(Call { kernel, arguments: arguments.to_vec(), extents: vec![], division: Division::Whole, origin: Origin::default() })
+    Step::Call(Call { kernel, arguments: arguments.to_vec(), bounds: vec![], division: Division::Whole, origin: Origin::default() })
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl<'a> Dispatches<'a> {
     /// Converts a call to dispatches, or returns the reason why the device cannot run it.
     pub fn of_call(&mut self, kernel: &Kernel, call: &Call) -> Result<Vec<Work>, HostReason> {
         let places = self.mirror.together(kernel, call);
-        let key = (call.kernel, call.extents.clone(), call.division.clone(), places.clone());
+        let key = (call.kernel, call.bounds.clone(), call.division.clone(), places.clone());
         let launches = self.launches.entry(key).or_insert_with(|| launches(kernel, call, places, &self.gpu)).clone()?;
         let arguments = slices::arguments(call);
         launches.into_iter().map(|launch| self.dispatch(launch, &arguments, call)).collect()

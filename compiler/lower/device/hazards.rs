@@ -121,7 +121,7 @@ mod tests {
         let touch = |[start, end]: [u64; 2], writes| Touch { memory: AREA, bytes: start..end, stride, writes };
         let dispatch = Dispatch { kernel: 0, bindings: vec![bound(read), bound(written)], counts: None, origin: Origin::default() };
         let division = blocks.map_or(Division::Whole, Division::Blocks);
-        let call = Call { kernel: 0, arguments: vec![], extents: vec![], division, origin: Origin::default() };
+        let call = Call { kernel: 0, arguments: vec![], bounds: vec![], division, origin: Origin::default() };
         Work::new(dispatch, vec![Access::Reads, Access::Writes], vec![touch(read, false), touch(written, true)], Some(&call))
     }
 

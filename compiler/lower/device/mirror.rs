@@ -78,7 +78,7 @@ impl Mirror {
     /// Returns the bytes that a kernel call accesses: a range for each operand that is not a constant or working memory, and one for each extent that counts
     /// slices.
     pub fn touched(&self, kernel: &Kernel, call: &Call) -> Vec<Touched> {
-        let is_extent = |argument: usize| call.extents.iter().any(|extent| extent.0 == argument);
+        let is_extent = |argument: usize| call.bounds.iter().any(|extent| extent.0 == argument);
         let mut list = Vec::new();
         for (argument, ((buffer, data), address)) in kernel.pointer_params().zip(&call.arguments).enumerate() {
             let Some(place) = self.place(*address).filter(|_| data.kind != BufferKind::Scratch) else { continue };

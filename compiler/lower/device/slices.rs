@@ -17,7 +17,7 @@ pub fn arguments(call: &Call) -> Vec<Address> {
 /// Returns the positions of the arguments that are run-time extents, with their bounds.
 pub fn extent_arguments(call: &Call) -> Vec<(usize, [i64; 2])> {
     let of_slices = extents(call).enumerate().map(|(number, (_, interval))| (call.arguments.len() + number, interval));
-    call.extents.iter().copied().chain(of_slices).collect()
+    call.bounds.iter().copied().chain(of_slices).collect()
 }
 
 fn extents(call: &Call) -> impl Iterator<Item = (Address, [i64; 2])> + '_ {

@@ -10,7 +10,7 @@ use super::touch::{Touch, are_disjoint};
 use crate::kernel::dependence::footprint::{Touched, footprint};
 use crate::kernel::{BufferKind, Kernel};
 use crate::lower::options::Options;
-use crate::program::{Address, Call, Division, Parallel, Ranges, Step, Tasks};
+use crate::program::{Address, Call, Division, Parallel, Ranges, Step, Tasks, change_lists};
 use crate::schedule::Threads;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -29,7 +29,8 @@ pub(in crate::lower) fn takes(options: Options) -> bool {
 
 /// Joins consecutive calls to runs. `kernels` are the kernels of the level.
 pub(in crate::lower) fn join(steps: &mut Vec<Step>, kernels: &[Kernel], threads: Threads) {
-    Joining { kernels, threads, known: FxHashMap::default() }.list(steps);
+    let mut joining = Joining { kernels, threads, known: FxHashMap::default() };
+    change_lists(steps, &mut |list| joining.list(list));
 }
 
 struct Joining<'k> {
@@ -63,10 +64,10 @@ struct Nth {
 }
 
 impl Joining<'_> {
+    /// Joins calls of a list, without the lists inside it.
     fn list(&mut self, steps: &mut Vec<Step>) {
         let mut run: Vec<Step> = Vec::new();
-        for mut step in std::mem::take(steps) {
-            step.arms_mut().into_iter().flatten().for_each(|arm| self.list(arm));
+        for step in std::mem::take(steps) {
             run.push(step);
             if self.rounds(&run).is_none()
                 && let Some(last) = run.pop()
@@ -162,7 +163,7 @@ fn members(run: &[Step]) -> Option<Vec<Member<'_>>> {
 fn member(step: &Step) -> Option<Member<'_>> {
     let Step::Call(call) = step else { return None };
     let Division::Ranges(ranges) = &call.division else { return None };
-    (ranges.most > 1 && ranges.rounds > 0 && call.extents.is_empty()).then_some(Member { call, ranges })
+    (ranges.most > 1 && ranges.rounds > 0 && call.bounds.is_empty()).then_some(Member { call, ranges })
 }
 
 /// Returns the address of a range's private memory. `None` for the first range, which uses the call's own.
@@ -225,7 +226,7 @@ mod tests {
         Step::Call(Call {
             kernel,
             arguments: vec![Address::Scratch(from), Address::Scratch(to)],
-            extents: vec![],
+            bounds: vec![],
             division: Division::Ranges(Ranges { rounds, most: 64, private: vec![], bytes: vec![160; 2] }),
             origin: Origin::default(),
         })

@@ -254,9 +254,9 @@ impl<'s> Writer<'_, 's> {
             Some(slices) => Division::Blocks(self.blocks(slices, ranges)),
             None => ranges.map_or(Division::Whole, Division::Ranges),
         };
-        let bounds = |(position, argument)| Some((position, self.from.extent(argument)?));
-        let extents = lowered.arguments.iter().enumerate().filter_map(bounds).collect();
-        Call { kernel, arguments, extents, division, origin }
+        let bound = |(position, argument)| Some((position, self.from.extent(argument)?));
+        let bounds = lowered.arguments.iter().enumerate().filter_map(bound).collect();
+        Call { kernel, arguments, bounds, division, origin }
     }
 
     /// Places the extents of a piece's slices.
