@@ -332,8 +332,8 @@ impl<'a> Driver<'a> {
         Ok(deepest)
     }
 
-    /// Adds the functions that walk rows of calls, one for each convention of kernels, if the back end has tables of functions and enough calls can be
-    /// rows.
+    /// Adds the functions that walk rows of calls, one for each convention of kernels. The back end must have tables of functions, and enough calls
+    /// must be rows.
     fn add_rows(&mut self) -> Result<(), Diagnostics> {
         let Some((distance, arguments)) = self.back_end.distance().zip(self.row_arguments) else { return Ok(()) };
         for convention in self.context.levels.iter().map(|level| level.convention) {

@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn it_finds_what_the_standard_library_finds() {
         let mut page = region::alloc(super::X86_64.len(), Protection::READ_WRITE_EXECUTE).unwrap();
-        // SAFETY: the page is writable and long enough; what is copied is a whole function that takes nothing, keeps the registers
-        // it has to keep, and returns a number.
+        // SAFETY: the page is writable and long enough. The bytes are a whole function that takes nothing, keeps the registers it has to keep, and
+        // returns a number.
         let found = unsafe {
             std::ptr::copy_nonoverlapping(super::X86_64.as_ptr(), page.as_mut_ptr(), super::X86_64.len());
             let function: extern "C" fn() -> u64 = std::mem::transmute(page.as_ptr::<u8>());

@@ -19,8 +19,8 @@ pub enum Inst {
     Unary { op: UnaryOp, a: Value },
     /// Shift of integer lanes by one constant count below the width.
     ShiftConstant { op: BinaryOp, a: Value, count: u8 },
-    /// a × b + c with one rounding. A kernel with a product that rounds towards zero (binary32 only) may have no instruction that rounds to nearest,
-    /// because processors have one mode for all. So its conversions of integers to floats must be exact.
+    /// a × b + c with one rounding. Products of binary32 may round towards zero. A kernel with such a product has no instruction that rounds to
+    /// nearest, because processors have one mode for all. So its conversions of integers to floats must be exact.
     Fma { a: Value, b: Value, c: Value, rounding: Rounding },
     /// A comparison to a mask, lane by lane.
     Compare { op: CompareOp, a: Value, b: Value },

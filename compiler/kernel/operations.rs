@@ -175,8 +175,8 @@ pub enum DotOp {
     Signed16,
     /// a: unsigned i8×2N, b: signed i8×2N, and acc has lanes of 16 bits. The two products of a lane are added first, saturating.
     UnsignedSigned8To16,
-    /// a and b: signed i8×4N. Four lanes of acc and 16 bytes of each factor are a square: its lane 2i + j takes the products of the eight bytes i
-    /// of a with the eight bytes j of b.
+    /// a and b: signed i8×4N. Four lanes of acc and 16 bytes of each factor are a square. Its lane 2i + j takes the products of the eight bytes i of
+    /// a with the eight bytes j of b.
     SignedSquares,
     /// As [`Self::SignedSquares`], with unsigned a.
     UnsignedSignedSquares,

@@ -16,7 +16,7 @@ pub struct Requirements {
     /// Pairs of a read and a written tensor that may start at the same address if the read one dies here. The schedule reads every byte before it
     /// writes this byte. If slices of the written tensor are smaller, it also reads the byte before it writes any byte after it.
     pub may_share: Vec<Pair>,
-    /// Pairs of a read and a written tensor. If the read one dies here, the written one may start at the same address or a lower one: byte *i* is
+    /// Pairs of a read and a written tensor. If the read one dies here, the written one may start at the same address or a lower one. Byte *i* is
     /// read before byte *i* is written.
     pub may_slide: Vec<Pair>,
     /// Pairs that are in [`Self::may_share`] only if rows are staged for this purpose: see [`Context::stages`](super::Context::stages).

@@ -20,7 +20,8 @@ const CODE_OF_ROWS: usize = 200;
 /// MobileNetV2, where most runs are a single call of nine arguments, was larger by 1.3 KB on riscv64 without this limit.
 const LEAST_SAVED_BY_RUN: usize = 64;
 
-/// Minimum number of bytes that rows must save, because they take stack: up to 140 bytes with pointers of 32 bits, and 180 with those of 64 bits.
+/// Minimum number of bytes that rows must save, because they take stack. It is up to 140 bytes with pointers of 32 bits, and 180 with those of 64
+/// bits.
 const LEAST_SAVED: usize = 512;
 
 /// Bits of an argument's offset.

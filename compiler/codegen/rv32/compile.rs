@@ -10,8 +10,8 @@ use crate::kernel::Kernel;
 use crate::machine::CpuMachine;
 use regalloc2::RegClass;
 
-/// Compiles a kernel with narrow indices to a function of the C convention: one pointer for each of [`Kernel::pointer_params`], then the integers, a
-/// word each; it returns a status, 0 when good. Its relocations name functions of [`crate::codegen::support`] alone.
+/// Compiles a kernel with narrow indices to a function of the C convention. It has one pointer for each of [`Kernel::pointer_params`], then the
+/// integers, a word each. It returns a status, which is 0 if there is no error. Its relocations name functions of [`crate::codegen::support`] alone.
 ///
 /// # Errors
 /// [`CodegenError::Kernel`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.

@@ -9,8 +9,8 @@ use regalloc2::PReg;
 /// Reach of short instructions from the stack pointer, in bytes.
 const NEAR: u32 = 256;
 
-/// The stack below the caller's: saved registers, spilled registers, stack arrays, then arguments of calls, at the stack pointer, which is at a
-/// multiple of 16.
+/// The stack below the caller's: saved registers, spilled registers, stack arrays, then arguments of calls. They are at the stack pointer, a multiple
+/// of 16.
 pub(super) struct Frame {
     /// Registers that are saved, the return address first.
     saved: Vec<Operand>,

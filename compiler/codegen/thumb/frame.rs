@@ -5,8 +5,8 @@ use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP, VECTOR_COU
 use crate::codegen::own::Need;
 use regalloc2::PReg;
 
-/// A stack frame, from high to low addresses: saved registers and the return address, saved floats, spill slots, stack arrays, and arguments of calls at
-/// the stack pointer. The stack pointer is a multiple of four, and of eight if the function calls others.
+/// A stack frame. From high to low addresses, it has saved registers and the return address, saved floats, spill slots, and stack arrays. Arguments
+/// of calls are at the stack pointer. The stack pointer is a multiple of four, and of eight if the function calls others.
 pub(super) struct Frame {
     /// Saved registers, one bit each.
     saved: u16,

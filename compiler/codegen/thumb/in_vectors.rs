@@ -14,8 +14,8 @@ pub(super) struct InVectors {
 }
 
 impl InVectors {
-    /// Finds the values of a kernel on a machine. There are none in a kernel that rounds a product and a sum of binary64 once: no function of the object
-    /// computes that, and a kernel with vectors has no registers of binary64.
+    /// Finds the values of a kernel on a machine. There are none in a kernel that rounds a product and a sum of binary64 once. No function of the
+    /// object computes that, and a kernel with vectors has no registers of binary64.
     pub fn of(kernel: &Kernel, machine: &CpuMachine) -> Self {
         if !machine.has(Extension::Mve) || fuses_doubles(kernel) {
             return Self { bytes: EntitySet::new(), lanes: EntitySet::new() };

@@ -30,7 +30,7 @@ pub(super) fn count_rounds(function: &mut Function<Inst>, round: &Round, numbers
     true
 }
 
-/// Tests whether the instructions of a loop change the link register: calls do, and so many products of vectors that each even register has a sum.
+/// Tests whether the instructions of a loop change the link register. Calls do, and so do products of vectors if each even register has a sum.
 fn needs_link(data: &BlockData<Inst>) -> bool {
     let sums = data.insts.iter().filter_map(product).filter(|(_, sum)| data.params.contains(sum)).count();
     sums >= EVEN.len() || data.insts.iter().any(|inst| matches!(inst.op, Op::Call(_)))

@@ -1,6 +1,6 @@
-//! The footprint of a range of a kernel in parts: the elements of its tensors that it may read and write, as far as indices tell. Each buffer has one
-//! run of elements for reads and one for writes. A run may contain elements that are not accessed. Buffer sizes do not limit the runs: one kernel
-//! serves calls with several extents, and its buffers have the smallest size.
+//! The footprint of a range of a kernel: the elements of its tensors that it may read and write, as far as indices tell. Each buffer has one run of
+//! elements for reads and one for writes. A run may contain elements that are not accessed. Buffer sizes do not limit the runs: one kernel serves
+//! calls with several extents, and its buffers have the smallest size.
 
 use crate::indices::Indices;
 use crate::intervals::{Assumed, Interval};

@@ -1,7 +1,7 @@
 //! Interpreter of kernels: scalar and simple. Schedules, mathematics and back ends are tested against it.
 //!
-//! Buffers are byte vectors. Undefined behaviour of [`super::instructions`] is an error here (an access outside a buffer, a shift by the width or more),
-//! or gives a noticeable value (the initial contents of local arrays).
+//! Buffers are byte vectors. Undefined behaviour of [`super::instructions`] is an error here, such as an access outside a buffer, or a shift by the
+//! width or more. Otherwise it gives a noticeable value, such as the initial contents of local arrays.
 
 mod error;
 mod grid;
@@ -33,7 +33,7 @@ use memory::Memory;
 /// The kernel must have no grid; [`interpret_grid`] runs kernels with one. Independent rounds run in a fixed order.
 ///
 /// # Errors
-/// An error at an access outside a buffer, a store to an input, a broken rule, arguments that do not fit, or a race of independent rounds.
+/// An error for an access outside a buffer, a store to an input, a broken rule, wrong arguments, or a race of independent rounds.
 pub fn interpret(kernel: &Kernel, buffers: &mut [Vec<u8>], integers: &[i64]) -> Result<i32, InterpretError> {
     interpret_shuffled(kernel, buffers, integers, 0)
 }

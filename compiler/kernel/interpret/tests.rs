@@ -333,7 +333,7 @@ fn products_towards_zero_are_the_largest_floats_not_beyond_the_exact_ones() {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
-    // In units of 2⁻⁷⁰, a number up to 2¹² with 24 bits is an integer, and so is the product of two in units of 2⁻³⁵.
+    // In units of 2⁻⁷⁰, a number up to 2¹² with 24 bits is an integer. So is the product of two in units of 2⁻³⁵.
     let exact = |x: f32, unit: i32| (f64::from(x) * 2f64.powi(unit)) as i128;
     for _ in 0..20_000 {
         let [a, b, c] = [0, 1, 2].map(|_| {

@@ -17,7 +17,7 @@ const LANES: [Lane; 6] = [Lane::I64, Lane::F64, Lane::I32, Lane::F32, Lane::I16,
 
 /// Returns the kernel without its name and numbers, and the numbers in the order of the statements. Buffer sizes are left out, too, unless a gather
 /// clamps its indices: the statements alone determine which elements are needed. If indices are numbers, a buffer that is only read equals one that
-/// is written, since a merged kernel may overwrite its input for some members.
+/// is written. A merged kernel may overwrite its input for some members.
 pub fn outline(kernel: &Kernel, reading: Reading) -> (Kernel, Vec<Number>) {
     let mut outline = kernel.clone();
     let mut numbers = Vec::new();

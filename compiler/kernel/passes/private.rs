@@ -1,4 +1,4 @@
-//! Copies of private buffers. A machine that runs independent rounds at the same time gives each round of a loop its own copy: all copies are one
+//! Copies of private buffers. A machine that runs independent rounds at the same time gives each round of a loop its own copy. All copies are one
 //! larger buffer, and the counter of the loop says where a copy begins. The mark names the buffer no longer.
 //!
 //! Copies of loops in a row begin at the same place. So these loops run one after the other, as they did.

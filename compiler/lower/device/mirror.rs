@@ -75,8 +75,8 @@ impl Mirror {
         self.memories.iter().filter(|memory| is_one(memory.0)).map(|memory| memory.1..memory.1 + memory.2).collect()
     }
 
-    /// Returns the bytes that a kernel call accesses: a range for each operand that is not a constant or working memory, and one for each extent that counts
-    /// slices.
+    /// Returns the bytes that a kernel call accesses. There is a range for each operand that is not a constant or working memory, and one for each
+    /// extent that counts slices.
     pub fn touched(&self, kernel: &Kernel, call: &Call) -> Vec<Touched> {
         let is_extent = |argument: usize| call.bounds.iter().any(|extent| extent.0 == argument);
         let mut list = Vec::new();

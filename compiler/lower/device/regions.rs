@@ -1,4 +1,4 @@
-//! Division of a method into regions: each run of calls that the device computes becomes a region, with the bytes that are copied in and out.
+//! Division of a method into regions. Each run of calls that the device computes becomes a region, with the bytes that are copied in and out.
 
 use super::dispatches::Dispatches;
 use super::flow::Flow;

@@ -2,9 +2,9 @@
 //! other. Threads meet once for the run.
 //!
 //! In a run, no range accesses bytes that another range writes, in any call, including working memory. This is checked for every possible number of
-//! ranges, with the addresses of the plan and the indices of a range of rounds ([`crate::kernel::dependence::footprint`]). So pointwise layers follow a depthwise
-//! one row by row. A new run begins at a window that reads rows of neighbouring ranges, and at a call whose output overwrites bytes that another range
-//! still reads.
+//! ranges, with the addresses of the plan and the indices of a range of rounds ([`crate::kernel::dependence::footprint`]). So pointwise layers follow
+//! a depthwise one row by row. A new run begins at a window that reads rows of neighbouring ranges. It also begins at a call whose output overwrites
+//! bytes that another range still reads.
 
 use super::touch::{Touch, are_disjoint};
 use crate::kernel::dependence::footprint::{Touched, footprint};

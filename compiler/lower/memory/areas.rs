@@ -15,8 +15,8 @@ pub(in crate::lower) struct Areas {
 }
 
 impl Areas {
-    /// Takes the tensors of areas out of a request. A tensor stays with the planner if it cannot keep the file's place: it lives longer than in the file,
-    /// or shares its place with others.
+    /// Takes the tensors of areas out of a request. A tensor stays with the planner if it lives longer than in the file, or shares its place with
+    /// others. It cannot keep the file's place then.
     ///
     /// # Errors
     /// A fault if the planner refuses, or if a plan does not pass its check.

@@ -104,8 +104,8 @@ pub(in crate::lower) fn plan_with_places(request: &mut Request) -> Result<Plan, 
     }
 }
 
-/// Returns the index of the tensor that must give up its fixed place after a planner's error: the second of a conflict, if it has one. `None` for other
-/// errors.
+/// Returns the index of the tensor that must give up its fixed place after a planner's error. It is the second of a conflict, if that has one. `None`
+/// for other errors.
 pub(in crate::lower) fn given_up(request: &Request, error: &PlanError) -> Option<usize> {
     let (PlanError::FixedConflict { second: name, .. } | PlanError::FixedOffset { name, .. }) = error else { return None };
     let first = if let PlanError::FixedConflict { first, .. } = error { first } else { name };

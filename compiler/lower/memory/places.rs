@@ -1,5 +1,5 @@
-//! Values that share a place in memory, so that a move between them needs no copy. Examples are the old and the new carried value of a loop, the result
-//! of a branch and the value after it, and the last contents of a state and the state itself.
+//! Values that share a place in memory, so that a move between them needs no copy. Examples are the old and the new carried value of a loop, and the
+//! result of a branch and the value after it. Another is the last contents of a state and the state itself.
 //!
 //! Two values can have one place if their live ranges are disjoint. Position *p* of the list reads at time 2p and writes at time 2p + 1. A value is
 //! live from each write to the last read before the next write. If a loop reads it and does not write it, it is live until the loop's end. A kernel may

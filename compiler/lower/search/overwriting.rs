@@ -1,8 +1,8 @@
 //! Choice of pixel products that overwrite their input with their output.
 //!
-//! A product of floats reads its input directly, once for each panel of outputs. So its output has another place, and both are live at the same time. If
-//! the product stages its rows, it reads each row once, before it writes there. Then the output may take the input's place. Staging costs a little time.
-//! It is used if the largest step of the plan is such a product, and if the arena shrinks as much as bands would have to save.
+//! A product of floats reads its input directly, once for each panel of outputs. So its output has another place, and both are live at the same time.
+//! If the product stages its rows, it reads each row once, before it writes there. Then the output may take the input's place. Staging costs a little
+//! time. It is used if the largest step of the plan is such a product. The arena must shrink as much as bands would have to save.
 
 use super::bands::{Candidate, Terms};
 use super::needs::KnownNeeds;

@@ -1,7 +1,7 @@
 //! The keys of a single query in blocks. Their number does not depend on the number of threads, so results have the same bits.
 //!
-//! Each block has its own largest score and its own sums. A second kernel combines them: each is scaled by e to the difference of its largest
-//! score and the overall one (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018).
+//! Each block has its own largest score and its own sums. A second kernel combines them. Each is scaled by e to the difference of its largest score
+//! and the overall one. See Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018.
 
 use super::tile::{KEYS_OF_ROW, Piece, Shape, Vectors};
 use crate::kernel::{BinaryOp, Buffer, KernelBuilder, Lane, Type, Value, mathematics};
@@ -41,7 +41,7 @@ impl Blocks {
         (self.count * self.block_elements()) as u64
     }
 
-    /// Returns the number of elements of a block's results: a row of value sums for each head, then the largest scores and the sums of weights.
+    /// Returns the number of elements of a block's results. They are a row of value sums for each head, the largest scores, and the sums of weights.
     fn block_elements(&self) -> i64 {
         ((self.heads * (self.depth + 2)) as u64).next_multiple_of(KEYS_OF_ROW) as i64
     }

@@ -144,14 +144,13 @@ impl<'a> DepthwiseSchedule<'a> {
         (0..rows).flat_map(|row| (0..columns).map(move |column| Tap { row, column })).collect()
     }
 
-    /// Tests whether blocks of channels are independent. A panel that they fill is an array: a loop over blocks has a copy for each round, if no
+    /// Tests whether blocks of channels are independent. A panel that they fill is an array. A loop over blocks has a copy for each round, if no
     /// block outside the loop uses the array, too.
     pub(super) fn has_blocks_apart(&self) -> bool {
         !self.panels.are_filled() || self.cuts.bodies() == 1
     }
 
-    /// Returns the number of pixels in a tile: as many as there are registers for sums, adjusted so that the last tile of a row is not much
-    /// smaller.
+    /// Returns the number of pixels in a tile. There are as many as registers for sums, adjusted so that the last tile of a row is not much smaller.
     pub(super) fn pixels(&self) -> u64 {
         if self.cx.goal == Goal::Size {
             return 1;

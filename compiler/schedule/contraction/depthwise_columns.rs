@@ -39,8 +39,8 @@ impl Columns {
     }
 }
 
-/// Tells whether each output pixel, in order, may overwrite the input from its start on, if the output of staged rows may: no later pixel reads an
-/// input pixel that lies there. Positions read grow faster than positions written, so the first rows and columns tell.
+/// Tells whether each output pixel, in order, may overwrite the input from its start on, if the output of staged rows may. It may if no later pixel
+/// reads an input pixel that lies there. Positions read grow faster than positions written, so the first rows and columns tell.
 fn stays_behind(cx: &Context<'_>, work: &Contraction) -> bool {
     if needs::overwritten_by_rows(*cx, work).is_none() {
         return true;

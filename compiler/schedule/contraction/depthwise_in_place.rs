@@ -1,6 +1,6 @@
-//! Depthwise windows of floats that are read from the input, where the rows of a window are longer than the first-level cache: staging them would
-//! copy the image once more, through the second level. Taps outside of the image are left out. Rows of taps are a loop, which begins later and ends
-//! earlier at the border; so all rows of the output share their code. Columns at the border have code of their own.
+//! Depthwise windows of floats that are read from the input. They are used if the rows of a window are longer than the first-level cache. Staging
+//! them would copy the image once more, through the second level. Taps outside of the image are left out. Rows of taps are a loop, which begins later
+//! and ends earlier at the border; so all rows of the output share their code. Columns at the border have code of their own.
 
 use super::depthwise::{Block, Lowering, Tap};
 use super::depthwise_columns::Columns;

@@ -149,8 +149,8 @@ impl<'a> DepthwiseRows<'a> {
         Ok(Self { cx, work, element_wise, products, form, pairs, fours, together, panels, cuts })
     }
 
-    /// Returns the number of pixels of a row that are computed together: as many as there are registers for sums, adjusted so that the last
-    /// tile is not much smaller.
+    /// Returns the number of pixels of a row that are computed together. There are as many as registers for sums, adjusted so that the last tile is
+    /// not much smaller.
     fn pixels(&self) -> u64 {
         let most = match self.products {
             Products::Fours => 4 * self.side_by_side(),

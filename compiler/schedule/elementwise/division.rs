@@ -76,7 +76,7 @@ fn by_product(b: &mut KernelBuilder, x: Value, d: i128, most: i128) -> Option<Va
 }
 
 /// Computes the rounded quotient in binary32 and truncates it. This is exact below 2^24. A quotient that is no integer is at least `1/d` away from
-/// the next integer, and rounding moves it by at most `x/d * 2^-24`, which is less.
+/// the next integer. Rounding moves it by at most `x/d * 2^-24`, which is less.
 fn by_floats(b: &mut KernelBuilder, x: Value, d: Value) -> Value {
     let [x, d] = [x, d].map(|value| b.convert(ConvertOp::SignedToFloat, value, Lane::F32));
     let quotient = b.binary(BinaryOp::FloatDiv, x, d);

@@ -155,8 +155,8 @@ impl<'a> Levels<'a> {
         }
     }
 
-    /// Returns the place to keep a value until a pass: the output that it is, an output of the same type that is written no earlier than the value's
-    /// last use, or a scratch buffer.
+    /// Returns the place to keep a value until a pass: the output that it is, another output, or a scratch buffer. The other output has the same
+    /// type, and is written no earlier than the value's last use.
     fn place(&self, value: Value, pass: usize) -> Keeper {
         let outputs = &self.cx.group.outputs;
         if outputs.contains(&value) {

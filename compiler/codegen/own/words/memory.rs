@@ -214,7 +214,7 @@ where
         }
     }
 
-    /// Bytes of an element that one instruction reads or writes: up to four, and no more than what divides the places of elements where that counts.
+    /// Bytes of an element that one instruction reads or writes: up to four. If alignment counts, they divide the places of elements.
     fn piece(&self, buffer: Buffer) -> u32 {
         let data = self.kernel.buffer(buffer);
         let whole = data.lane.bytes().min(4);

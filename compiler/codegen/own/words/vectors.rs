@@ -152,8 +152,8 @@ fn is_load(inst: &Inst, ty: Type) -> bool {
     }
 }
 
-/// Returns the element with which a vector register has the first ones of some bytes, and the number of elements if it has fewer than it holds. Bytes
-/// are counted in the same way at all addresses, so that a load and a store can share a count.
+/// Returns the element with which a vector register has the first ones of some bytes. The second value is the number of elements, if they do not fill
+/// it. Bytes are counted in the same way at all addresses, so that a load and a store can share a count.
 fn first_bytes(bytes: u32, aligned: bool) -> (Element, Option<u32>) {
     if bytes < VECTOR { (Element::Byte, Some(bytes)) } else { (Element::of_bytes(aligned), None) }
 }

@@ -10,8 +10,8 @@ const STEP: i32 = 508;
 /// Number of steps above which a register holds the size of the frame.
 const STEPS: i32 = 2;
 
-/// A stack frame, from high to low addresses: saved low registers and the return address, saved high registers, spill slots, stack arrays, and arguments
-/// of calls at the stack pointer. The stack pointer is a multiple of four, and of eight if the function calls others.
+/// A stack frame. From high to low addresses, it has saved low registers and the return address, saved high registers, spill slots, and stack arrays.
+/// Arguments of calls are at the stack pointer. The stack pointer is a multiple of four, and of eight if the function calls others.
 pub(super) struct Frame {
     /// Saved low registers and the return address, one bit each.
     saved: u16,

@@ -26,7 +26,8 @@ pub(super) enum Own {
     Truth(Flags),
     /// early def, low and high half of a, those of b: 1 if the comparison of 64 bits holds, else 0.
     LongTruth(Flags),
-    /// early def of the low half, def of the high half, low and high half of a, low half of b, late use of its high half: a sum or a difference.
+    /// early def of the low half, def of the high half: a sum or a difference. Its operands are both halves of a, the low half of b, and late its
+    /// high half.
     LongSum(bool),
 }
 

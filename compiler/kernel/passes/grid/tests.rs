@@ -531,7 +531,7 @@ fn lanes_of_a_workgroup_read_the_same_weights() {
     assert_eq!(positions(&of(100, 9, "")), [900]);
 }
 
-/// Columns that do not fill whole tiles, as a schedule for parts writes them: an outer loop of one round, whole tiles up to a limit, and a
+/// Columns that do not fill whole tiles, as a schedule for ranges writes them. They are an outer loop of one round, whole tiles up to a limit, and a
 /// conditional rest.
 #[test]
 fn whole_tiles_and_their_rest_are_positions() {

@@ -1,4 +1,4 @@
-//! Rows of pixels that are not rows of an image: a long one that is computed in sections, and one with all pixels of an image.
+//! Rows of pixels that are not rows of an image. One is long and computed in sections, and one has all pixels of an image.
 
 use super::phases::Phase;
 use crate::kernel::{BinaryOp, KernelBuilder, Value};

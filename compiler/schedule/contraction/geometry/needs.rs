@@ -76,9 +76,9 @@ pub fn keeps_rows(cx: Context<'_>, work: &Contraction) -> bool {
     work.is_pointwise() && out_bits == work.channels * u64::from(work.element.bits())
 }
 
-/// Tests whether the output may start where the input starts: every output row ends before the first input row that is not staged yet, or
-/// everything is staged. The distance changes linearly from image to image. It also does so from row to row, between the rows at which the
-/// first and the last input row are staged. So the ends of these ranges are enough.
+/// Tests whether the output may start where the input starts. Then every output row ends before the first input row that is not staged yet, or
+/// everything is staged. The distance changes linearly from image to image. It also does so from row to row, between the rows at which the first and
+/// the last input row are staged. So the ends of these ranges are enough.
 fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
     let out_bytes = u64::from(cx.element(cx.group.outputs[0]).bits() / 8);
     let in_bytes = u64::from(work.element.bits() / 8);

@@ -41,7 +41,8 @@ pub enum Form {
         /// `true` for the layout of [`Self::Signed8`].
         signed: bool,
     },
-    /// Even and odd pairs like these, where an instruction takes the even and the odd bytes of a word apart: weights are bytes, and both pairs add to one sum.
+    /// Even and odd pairs like these, if an instruction takes the even and the odd bytes of a word apart. Weights are bytes, and both pairs add to
+    /// one sum.
     Apart {
         /// As [`Self::Signed8`].
         signed: bool,

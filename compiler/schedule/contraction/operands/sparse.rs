@@ -1,5 +1,5 @@
-//! Panels for which the model holds only non-zero elements: the elements in the order of the panel, and for each its distance from the one
-//! before. A distance is a byte. A longer distance is divided by an element that is zero.
+//! Panels for which the model holds only non-zero elements. They are in the order of the panel, each with its distance from the one before. A
+//! distance is a byte. A longer distance is divided by an element that is zero.
 //!
 //! Either products read the elements ([`sparse_products`](super::sparse_products)), or the kernel fills a panel in scratch memory. It clears the
 //! panel and writes the elements to their places, once for all pixels.

@@ -51,7 +51,7 @@ impl Fours {
         }
     }
 
-    /// Returns the product that contains a pair in a column of the window, and the half: 0 for the even bytes, 1 for the odd ones.
+    /// Returns the product that contains a pair in a column of the window, and the half. The half is 0 for the even bytes, 1 for the odd ones.
     pub fn half(self, pair: u64, tap: u64) -> (u64, u64) {
         let operand = pair / 2;
         match self.joins_columns(operand) {

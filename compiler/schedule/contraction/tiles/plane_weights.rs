@@ -67,8 +67,8 @@ impl RowWeights {
         pairs.map(|[lower, upper]| b.join(lower.unwrap_or(zero), upper.unwrap_or(zero))).collect()
     }
 
-    /// Returns the products of an output whose window begins at a column: the word of the columns, the word of weights, and for a single product
-    /// the halves of both.
+    /// Returns the products of an output whose window begins at a column. A product has the word of the columns and the word of weights. A single
+    /// product also has the halves of both.
     fn plan(self, first: u64) -> Vec<Product> {
         let word = |tap: u64| ((first + tap) / 2) as usize;
         if !self.both {

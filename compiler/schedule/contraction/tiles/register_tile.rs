@@ -148,9 +148,9 @@ fn in_place_tile(machine: &Machine, form: Form, wanted: &Wanted) -> Tile {
     Tile { pixels: width.div_ceil(width.div_ceil(most_pixels)), vectors }
 }
 
-/// Returns a tile of bytes with fewer vectors and more pixels, if it reads fewer weights for the same products. An image that is one short row
-/// is one tile if its weights come from far away, so that they are one stream. Other tiles get half of the vectors if a panel of all vectors
-/// leaves the first-level cache, and tiles of all vectors would not be full.
+/// Returns a tile of bytes with fewer vectors and more pixels, if it reads fewer weights for the same products. An image that is one short row is one
+/// tile if its weights come from far away, so that they are one stream. Other tiles get half of the vectors if two things hold. A panel of all
+/// vectors leaves the first-level cache, and tiles of all vectors would not be full.
 fn taller_tile(machine: &Machine, form: Form, tile: Tile, wanted: &Wanted) -> Tile {
     let &Wanted { width, outputs, depth, is_one_row, .. } = wanted;
     let most = |vectors: u64| (u64::from(machine.registers.count()) - vectors - 1) / vectors;

@@ -231,5 +231,5 @@ pub(in crate::schedule::contraction) const LONGEST_ROUND: u64 = 5;
 /// Maximum products of k that are a round without a loop on machines with vectors.
 pub(in crate::schedule::contraction) const MOST_WITHOUT_LOOP: u64 = 8;
 
-/// Maximum groups of k that are a round without a loop on machines of words: a row of a 3×3 window over three channels in pairs.
+/// Maximum groups of k that are a round without a loop on machines of words. A row of a 3×3 window over three channels has as many in pairs.
 pub(in crate::schedule::contraction) const MOST_WORDS_WITHOUT_LOOP: u64 = 5;

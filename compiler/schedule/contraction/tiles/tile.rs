@@ -328,9 +328,9 @@ impl Lowering<'_> {
                 let sum = &mut sums[(chain + number) as usize];
                 *sum = self.product(b, x, w, *sum);
             };
-            // Weights come first, and each pixel's operand just before its products. This takes the fewest registers if sums stay in place. If
-            // a register has a pixel's operands of several groups, or a tile has fewer pixels than vectors, the operands of all pixels stay, and
-            // weights are loaded one by one.
+            // Weights come first, and each pixel's operand just before its products. This takes the fewest registers if sums stay in place. If a
+            // register has a pixel's operands of several groups, the operands of all pixels stay, and weights are loaded one by one. So it is if a
+            // tile has fewer pixels than vectors.
             let machine = schedule.cx.machine;
             if machine.sums_in_place && !names_elements(machine, schedule.form)
                 || words(machine, schedule.form).is_some_and(|_| vectors <= pixels && pixels > 1)

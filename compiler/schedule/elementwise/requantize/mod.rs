@@ -26,7 +26,7 @@
 //!
 //! Machines with few floats or none use one product of signed integers instead. It is `(sum · multiplier + c) >> shift` in 32 bits if sums are small,
 //! otherwise `(((sum + offset) · multiplier >> 32) + c) >> shift`. All channels have one shift. It is 0 if the high half of a product takes one
-//! instruction, sums begin with the offset, and all channels have parameters without a shift.
+//! instruction, and sums begin with the offset. All channels must have parameters without a shift, too.
 //!
 //! `stairs.rs` computes the thresholds. `rounded.rs`, `float.rs`, `product.rs` and `signed.rs` are the searches. `sequence.rs` writes the
 //! instructions, and `solve.rs` takes the cheapest sequence.

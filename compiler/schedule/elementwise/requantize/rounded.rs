@@ -1,7 +1,7 @@
 //! Parameters of `sum · scale + c` in binary32 with a last place of one, so that the sum itself rounds to nearest.
 //!
 //! c is [`ONES`] plus an integer. Between 2²³ and 2²⁴, binary32 has only integers. A sum begins with an offset, which moves the product by the wanted
-//! fraction: multiples of the scale come as near to any fraction as needed. So `(sum + offset) · scale + c` is exact before it is rounded. All
+//! fraction. Multiples of the scale come as near to any fraction as needed. So `(sum + offset) · scale + c` is exact before it is rounded. All
 //! computations here are in integers: the scale is `multiplier` · 2^−`places`.
 
 use super::float::neighbour;

@@ -1,8 +1,8 @@
 //! Parameters of one product of signed integers: its low or high half, then a sum and a shift by the same count for all channels.
 //!
-//! M is the multiplier, and U the unit of a result: 2^(32 + shift) or 2^shift. A threshold T of a result r is met if `D = offset · M + c` is at least
-//! `r · U − M · T` and less than M above it. For a high half, c is a multiple of 2³², and an offset of the sums places D. The window that meets all
-//! thresholds is a concave function of M, so its slope leads to the widest window.
+//! M is the multiplier, and U the unit of a result: 2^(32 + shift) or 2^shift. Let `D = offset · M + c`. A threshold T of a result r is met if D is
+//! at least `r · U − M · T` and less than M above it. For a high half, c is a multiple of 2³², and an offset of the sums places D. The window that
+//! meets all thresholds is a concave function of M, so its slope leads to the widest window.
 //!
 //! Double rounding takes ties away from zero before and after a division. This separates the thresholds of positive and other results by more than a
 //! line allows. If both kinds of results are distinguished, there is no window.

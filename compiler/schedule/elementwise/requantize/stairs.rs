@@ -76,7 +76,7 @@ impl Rule {
     }
 }
 
-/// Place of a high half without a shift among the forms, if the high half of a product takes one instruction and sums begin with an offset.
+/// Place of a high half without a shift among the forms. It needs a high half of a product in one instruction, and sums that begin with an offset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unshifted {
     /// Before the low half.

@@ -64,8 +64,8 @@ impl Rewriter<'_> {
         node.map_or_else(|| Some(vec![number]), |node| self.numbers_of_floats(node))
     }
 
-    /// Records the clamp of a node that changes a clamped node only by its interval: an addition of a number, a lossless narrowing, or another clamp.
-    /// Returns `false` for other nodes.
+    /// Records the clamp of a node that changes a clamped node only by its interval. Such a node is an addition of a number, a lossless narrowing, or
+    /// another clamp. Returns `false` for other nodes.
     pub(super) fn clamps_clamped(&mut self, node: Node) -> bool {
         let data = &self.old.nodes[node];
         let known = data.operands.iter().find_map(|&operand| Some((operand, *self.clamps.get(&operand)?)));

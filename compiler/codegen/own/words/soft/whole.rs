@@ -31,7 +31,8 @@ fn float(format: Format, negative: bool, exponent: u64, fraction: u64) -> u64 {
     exponent << format.fraction() | fraction | if negative { sign(format) } else { 0 }
 }
 
-/// Returns 4,096 floats of a format: both signs, 32 exponents at the edges, near 1 and in between, and 64 fractions at the edges and of single bits.
+/// Returns 4,096 floats of a format. They have both signs, 32 exponents at the edges, near 1 and in between, and 64 fractions at the edges and of
+/// single bits.
 fn patterns(format: Format) -> Vec<u64> {
     let (bits, most, bias) = (u64::from(format.fraction()), format.most() as u64, format.bias() as u64);
     let near = (0..8).map(|i| bias + i - 4);

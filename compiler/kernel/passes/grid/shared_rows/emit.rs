@@ -182,7 +182,8 @@ impl Emitter {
         }
     }
 
-    /// Returns the n-th copy of a lane, where each row has `of_row` parts: the lane whose row it copies, as an index and a constant, and the part.
+    /// Returns the n-th copy of a lane: the lane whose row it copies, as an index and a constant, and the piece of the row. A row has `of_row`
+    /// pieces.
     fn task(&mut self, number: i64, of_row: i64, out: &mut Vec<Statement>) -> (Value, i64, Value) {
         let is_whole = self.lanes % of_row == 0;
         let (task, further) =
