@@ -44,6 +44,9 @@
 pub mod api;
 #[doc(hidden)]
 pub mod bisect;
+#[cfg(test)]
+#[path = "../tests/support/bless.rs"]
+mod bless;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]

@@ -1,5 +1,8 @@
 //! Messages for TFLite models with a single error each: they are made here, so that everything else is valid.
 
+#[path = "support/bless.rs"]
+mod bless;
+
 use flatbuffers::FlatBufferBuilder;
 use modelc::frontend::{LoadOptions, load};
 use modelc::schema::tflite::{
@@ -250,7 +253,7 @@ fn every_command_tells_its_diagnostics_as_json() {
     let (stderr, status) = said(&folder, &wrong);
     writeln!(text, "## {}\n{status:?}\n{stderr}", wrong.join(" ")).expect("a string takes any text");
     std::fs::remove_dir_all(&folder).expect("the folder can be removed");
-    insta::assert_snapshot!(text);
+    bless::text("tests/snapshots/diagnostics_as_json.txt", &text);
 }
 
 #[test]
@@ -267,7 +270,7 @@ fn messages_name_what_and_where() {
     for (what, bytes) in [("an empty file", vec![]), ("half a file", whole[..whole.len() / 2].to_vec()), ("another identifier", renamed)] {
         writeln!(text, "## {what}\n{}\n", message(bytes)).expect("a string takes any text");
     }
-    insta::assert_snapshot!(text);
+    bless::text("tests/snapshots/messages.txt", &text);
 }
 
 /// `inspect` prints everything that is known without compiling, and then the errors of compiling.

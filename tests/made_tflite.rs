@@ -13,6 +13,7 @@ use modelc::schema::tflite::{BuiltinOperator, TensorType};
 use modelc::{passes, pipeline, target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use support::bless::Blessing;
 
 fn load(model: Vec<u8>) -> Result<Module, String> {
     load_bounded(model, &[])
@@ -209,13 +210,11 @@ fn folder() -> PathBuf {
 /// `MODELC_BLESS=1` rewrites the files; `record.py` beside them then records the outputs of TFLite Micro.
 #[test]
 fn models_of_signal_operators_are_those_that_were_recorded() {
+    let mut blessing = Blessing::default();
     for (name, model) in made::signal::models() {
-        let path = folder().join(&name).with_extension("tflite");
-        if std::env::var_os("MODELC_BLESS").is_some() {
-            std::fs::write(&path, &model).expect("the model can be written");
-        }
-        assert!(std::fs::read(&path).ok() == Some(model), "{name} is another model than the recorded one: run with MODELC_BLESS=1");
+        blessing.bytes(&folder().join(&name).with_extension("tflite"), &model);
     }
+    blessing.finish();
 }
 
 /// The outputs of TFLite Micro, bit for bit for integers.

@@ -1,9 +1,11 @@
 //! `docs/OPERATORS.md` is generated from the tables of the compiler. `MODELC_BLESS=1 cargo test --test operators` writes it.
 
+#[path = "support/bless.rs"]
+mod bless;
+
 use modelc::ir::OPS;
 use modelc::ir::ScalarOp;
 use std::fmt::Write;
-use std::path::Path;
 
 /// Combinations of types that TFLite's reference kernels accept and modelc rejects, with the reason. Rejected operators are listed in the
 /// compiler.
@@ -75,13 +77,7 @@ fn document() -> String {
 
 #[test]
 fn the_coverage_document_is_what_the_tables_say() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/OPERATORS.md");
-    let wanted = document();
-    if std::env::var_os("MODELC_BLESS").is_some() {
-        std::fs::write(&path, &wanted).expect("the document can be written");
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == wanted, "docs/OPERATORS.md is out of date: run MODELC_BLESS=1 cargo test --test operators");
+    bless::text("docs/OPERATORS.md", &document());
 }
 
 #[test]

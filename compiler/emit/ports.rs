@@ -143,7 +143,7 @@ mod tests {
         let mut text = String::new();
         ports(&mut text, "NET", &program);
         kernels(&mut text, &Interface::new(&program, "net", Layout { pointer: 8 }), &program);
-        insta::assert_snapshot!("tables_of_a_header", text);
+        crate::bless::text("compiler/emit/snapshots/tables_of_a_header.txt", &text);
         let mut none = String::new();
         ports(&mut none, "NET", &Program::default());
         assert_eq!(none, "");

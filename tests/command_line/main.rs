@@ -3,6 +3,8 @@
 mod advice;
 mod areas;
 mod arrays;
+#[path = "../support/bless.rs"]
+mod bless;
 mod boards;
 mod export;
 mod folder;

@@ -1,5 +1,6 @@
 //! `--without`: techniques that are switched off, and wrong names.
 
+use super::bless;
 use super::folder::{Folder, json, text};
 
 #[test]
@@ -29,7 +30,7 @@ fn schedules_that_were_possible_are_shown_with_estimates() {
     let said = inspected(&[]);
     let at = said.find("  operators").and_then(|first| said[first + 1..].find("  operators ").map(|at| first + 1 + at));
     let schedules = said.get(at.unwrap_or(0)..).expect("lines");
-    insta::assert_snapshot!("schedules_that_were_possible", schedules);
+    bless::text("tests/command_line/snapshots/schedules_that_were_possible.txt", schedules);
     let others = schedules.lines().filter(|line| line.trim_start().starts_with("without ")).count();
     let without = inspected(&["--without", "halves"]);
     assert!(others > 0 && !without.contains("without halves"), "{without}");

@@ -1,7 +1,7 @@
 //! `docs/MICROCONTROLLERS.md`: instructions, flash and RAM of models on microcontrollers. `MODELC_BLESS=1 cargo test --test counts` rewrites it.
 
 use crate::layers::LAYERS;
-use crate::support;
+use crate::support::{self, bless};
 use modelc::interface::Footprint;
 use modelc::{Model, Settings};
 use std::fmt::Write;
@@ -179,15 +179,6 @@ pub fn the_page_of_microcontrollers_holds() {
     record.retain(|row| !row.level.starts_with("aarch64"));
     let tables = page(&record).and_then(|page| Ok(page + &layers()?));
     let wanted = tables.unwrap_or_else(|error| panic!("{error}"));
-    let path = support::own("docs/MICROCONTROLLERS.md");
-    if std::env::var_os("MODELC_BLESS").is_some() {
-        std::fs::write(&path, &wanted).expect("the page can be written");
-        crate::readme::bless(&wanted);
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let others = wanted.lines().filter(|line| !found.lines().any(|other| other == *line)).collect::<Vec<_>>().join("\n");
-    assert!(
-        found == wanted,
-        "docs/MICROCONTROLLERS.md is another: read what changed, then MODELC_BLESS=1 cargo test --test counts\n{others}"
-    );
+    bless::text("docs/MICROCONTROLLERS.md", &wanted);
+    bless::text("README.md", &crate::readme::with_figures(&wanted));
 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod bless;
 pub mod device;
 pub mod engines;
 pub mod harness;

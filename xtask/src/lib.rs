@@ -3,6 +3,8 @@
 //! The package is also a library, so that the project's tests can run the examples without a second cargo. It builds in seconds on a machine
 //! with only Rust: it uses the standard library, and one crate that reads object files.
 
+#[path = "../../tests/support/bless.rs"]
+mod bless;
 pub mod count;
 pub mod docs;
 pub mod emulate;

@@ -2,6 +2,7 @@
 
 use super::examples::examples;
 use super::{CODES, Code};
+use crate::bless;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -24,13 +25,7 @@ fn page() -> String {
 
 #[test]
 fn the_page_is_what_the_registry_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/DIAGNOSTICS.md");
-    let wanted = page();
-    if std::env::var_os("MODELC_BLESS").is_some() {
-        std::fs::write(&path, &wanted).expect("the page can be written");
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == wanted, "docs/DIAGNOSTICS.md is out of date: run MODELC_BLESS=1 cargo test --lib codes");
+    bless::text("docs/DIAGNOSTICS.md", &page());
 }
 
 #[test]

@@ -33,13 +33,17 @@ fn printed(framework: Framework, built: &[Built]) -> String {
     text
 }
 
+fn snapshot(name: &str, text: &str) {
+    crate::bless::text(&format!("compiler/emit/package/snapshots/{name}.txt"), text);
+}
+
 #[test]
 fn texts_of_each_framework() {
-    insta::assert_snapshot!("package_cmake", printed(Framework::CMake, &built(&["cortex-m4f", "x86_64-linux-gnu"], true)));
-    insta::assert_snapshot!("package_zephyr", printed(Framework::Zephyr, &built(&["cortex-m4", "nrf52840", "cortex-m33"], false)));
-    insta::assert_snapshot!("package_cmsis", printed(Framework::CmsisPack, &built(&["cortex-m3", "cortex-m4", "cortex-m4f"], true)));
-    insta::assert_snapshot!("package_esp_idf", printed(Framework::EspIdf, &built(&["esp32c3", "esp32c6"], false)));
-    insta::assert_snapshot!("package_arduino", printed(Framework::Arduino, &built(&["cortex-m4f", "cortex-m7"], true)));
+    snapshot("package_cmake", &printed(Framework::CMake, &built(&["cortex-m4f", "x86_64-linux-gnu"], true)));
+    snapshot("package_zephyr", &printed(Framework::Zephyr, &built(&["cortex-m4", "nrf52840", "cortex-m33"], false)));
+    snapshot("package_cmsis", &printed(Framework::CmsisPack, &built(&["cortex-m3", "cortex-m4", "cortex-m4f"], true)));
+    snapshot("package_esp_idf", &printed(Framework::EspIdf, &built(&["esp32c3", "esp32c6"], false)));
+    snapshot("package_arduino", &printed(Framework::Arduino, &built(&["cortex-m4f", "cortex-m7"], true)));
 }
 
 /// Returns the conditions of variants whose code uses floats, or does not.

@@ -100,40 +100,43 @@ fn independent_rounds_and_ranges_print_and_parse() {
 
 #[test]
 fn kernels_print() {
-    insta::assert_snapshot!(sample(), @r"
-    kernel @sample(x: input f32[10] align 4, y: output f32[10] align 64, %0: i64) {
-      table: local i8[16] align 16
-      %2: mask = less_equal %0, -1
-      fail_if %2, -12
-      %9: f32x4 = for %5 in 0..%0 step 4 carry %6 = 0.0 {
-        %7: f32x4 = load x[%5 - 3]
-        %8: f32x4 = add %6, %7
-        store y[%5 + 2], %8
-        yield %8
-      }
-      %10: f32x4 = load x[8] active 2
-      %11: maskx4 = less %10, %9
-      %12: f32x4 = select %11, %10, %9
-      store y[8], %12 active 2
-      %13: i8x16 = load_splat_group table[4] group 4
-      %15: i32x4 = dot_unsigned_signed8 7, %13, %13
-      %16: f32x4 = gather x[7: i32x4 + 1] clamp
-      %17: f32x2 = shuffle %10, %9 [0, 4]
-      %22: i64 = loop carry %18 = %0 {
-        %20: i64 = sub %18, 1
-        %21: mask = greater %20, 1
-        yield %21, %20
-      }
-      %24: i64 = if %2 {
-        yield %22
-      } else {
-        yield 5
-      }
-      if %2 {
-        store y[%22], 0.1
-      }
-    }
-    ");
+    assert_eq!(
+        sample().to_string(),
+        "\
+kernel @sample(x: input f32[10] align 4, y: output f32[10] align 64, %0: i64) {
+  table: local i8[16] align 16
+  %2: mask = less_equal %0, -1
+  fail_if %2, -12
+  %9: f32x4 = for %5 in 0..%0 step 4 carry %6 = 0.0 {
+    %7: f32x4 = load x[%5 - 3]
+    %8: f32x4 = add %6, %7
+    store y[%5 + 2], %8
+    yield %8
+  }
+  %10: f32x4 = load x[8] active 2
+  %11: maskx4 = less %10, %9
+  %12: f32x4 = select %11, %10, %9
+  store y[8], %12 active 2
+  %13: i8x16 = load_splat_group table[4] group 4
+  %15: i32x4 = dot_unsigned_signed8 7, %13, %13
+  %16: f32x4 = gather x[7: i32x4 + 1] clamp
+  %17: f32x2 = shuffle %10, %9 [0, 4]
+  %22: i64 = loop carry %18 = %0 {
+    %20: i64 = sub %18, 1
+    %21: mask = greater %20, 1
+    yield %21, %20
+  }
+  %24: i64 = if %2 {
+    yield %22
+  } else {
+    yield 5
+  }
+  if %2 {
+    store y[%22], 0.1
+  }
+}
+"
+    );
 }
 
 /// Checks that the parsed text of a kernel prints the same text, and that both kernels have equal canonical forms.

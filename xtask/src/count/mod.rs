@@ -118,7 +118,7 @@ impl Session {
     }
 }
 
-/// Counts, prints a table, and compares it with the recorded one. `MODELC_BLESS` in the environment records it.
+/// Counts, prints a table, and compares it with the recorded one. `MODELC_BLESS=1` records it.
 ///
 /// # Errors
 /// A message if an argument is not understood, if a tool is missing, if a model cannot be counted, or if a count differs from the recorded one.
@@ -134,7 +134,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     };
     let session = Session::new(&modelc)?;
     let (rows, mut failures) = count_all(&options, &session, &record)?;
-    if std::env::var_os("MODELC_BLESS").is_some() {
+    if crate::bless::is_wanted() {
         bless(record, rows)?;
     } else {
         failures.extend(table::differences(&record, &rows, TOLERANCE));
