@@ -1,5 +1,6 @@
 ; A depthwise window on a machine whose registers are words.
 ;! kernels = cortex-m4f
+;! technique = planes
 const0: i8[2, 3, 3, 1] = hex "fc07f6eff1040cfe12fbfeee09f7f6fd08ec"
 func @main(v0: i8[1, 3, 4, 2]) {
   v1 = constant { data = const0 }

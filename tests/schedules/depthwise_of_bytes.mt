@@ -1,5 +1,6 @@
 ; A depthwise window of bytes: rows are staged in pairs, and four rows are multiplied at a time.
 ;! kernels = x86-64-v4
+;! technique = row-pairs
 const0: i8[16, 3, 3, 1] = hex "06f3050800f0fb07f0f9fff3f503f5fcf409faf2050bf6faf6070c050106f80200f103ed010f0908ed04010d13fe0cf0f3faf2f1fcfdeef7fdf407fc05f50e0c100b00f1fdeff707f0fded14f1fcf112faf0fcf309ec010f06fd13f4ee0dfbf3f6fceff7f8ff14ff0df9fe080cf7fd02edfceeeced0c0ff80c0afb08f2070b0e050cfff9fa01f814f40502eff4ecf014"
 func @main(v0: i8[1, 3, 4, 16]) {
   v1 = constant { data = const0 }

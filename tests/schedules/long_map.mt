@@ -1,5 +1,6 @@
 ; Element-wise work on more bytes than the second-level cache holds: elements are fetched ahead.
 ;! kernels = x86-64-v4
+;! technique = streams
 ;! kernels = aarch64
 func @main(v0: f32[1,524288], v1: f32[1]) {
   v2 = map v0, v1 {

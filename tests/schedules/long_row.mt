@@ -1,5 +1,6 @@
 ; An image of one row: it is computed in sections, and what two sections read is moved.
 ;! kernels = x86-64-v3
+;! technique = sections
 const0: i8[8, 1, 5, 4] = hex "ff1310f4ec0aef0bfdf2f90bfe0dfe090909f30ff8fff10aedfe09f00c08fd04f9f9f011f1f50dfc03f412140cfdf303fa0b0b05edf6ec0b0805fff506020400f301ec000105f3f8ecfefc03f0050411f00307fdeffdf2effe14f5fbfd070c00f80307ed14050f0ff9f1ef060813f4fe0bef0ff4f60a0601fefffcfc05fbff0a0f05f3f6f6f0f90c0b0ffa08010807f40ff8fbf1f7010ff100fb03fc10f8ed06"
 func @main(v0: i8[1, 1, 600, 4]) {
   v1 = constant { data = const0 }

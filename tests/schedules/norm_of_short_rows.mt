@@ -1,5 +1,6 @@
 ; Short rows lie side by side, one in each lane.
 ;! kernels = x86-64-v4
+;! technique = side-by-side
 func @main(v0: f32[32, 4]) {
   v1 = reduce v0 { reduction = max, axes = [1] }
   v2 = map v0, v1 {

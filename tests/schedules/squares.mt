@@ -1,5 +1,6 @@
 ; Products of two rows with two columns at a time, eight bytes each. The last row of an odd number is alone in its squares.
 ;! kernels = aarch64+i8mm
+;! technique = squares
 const0: i8[4, 16] = hex "82b70eee7f1a5039bef07ec2347f066ed08f5dc7512447e3404300026b6e545594a065685d64c4980bb8d4544a8721a99a01ad219eb59cf6a15ef6f15a1d830b"
 func @main(v0: i8[3, 16]) {
   v1 = constant { data = const0 }

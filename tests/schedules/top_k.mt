@@ -1,5 +1,6 @@
 ; The largest elements of a row, in order.
 ;! kernels = x86-64-v3
+;! technique = sorted
 func @main(v0: f32[1, 20]) {
   v1, v2 = top_k v0 { order = largest, count = [3] }
   return v1, v2

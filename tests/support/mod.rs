@@ -9,6 +9,7 @@ pub mod harness;
 pub mod marked;
 pub mod parts;
 pub mod program;
+pub mod texts;
 pub mod vulkan;
 
 use modelc::compare::{Difference, Tolerance};
@@ -25,7 +26,7 @@ use std::sync::Arc;
 
 /// Makes a CPU with the capabilities of a GPU, for kernels as they are before they get grids.
 pub fn as_cpu(gpu: &GpuMachine) -> &'static CpuMachine {
-    Box::leak(Box::new(CpuMachine { capabilities: gpu.capabilities.clone(), ..MACHINES[0].clone() }))
+    Box::leak(Box::new(CpuMachine { level: gpu.level, capabilities: gpu.capabilities.clone(), ..MACHINES[0].clone() }))
 }
 
 /// Returns the CPU levels that differ for schedules. Levels with equal capabilities have equal kernels, and differ in machine code alone.
