@@ -1,18 +1,15 @@
 //! Properties of every kernel that schedules write, for every machine: its text is read back, and passes preserve its results. The kernels are
 //! those of this repository's models and of random modules.
-//!
-//! Each `tests/passes/*.kernel` has a directive and a kernel, and after `; ---` the expected result. A directive is `; pass = NAME, …`, or
-//! `; narrow = LOW..HIGH, …, BUFFER: LOW..HIGH, …`. The latter has intervals of the first integer parameters and of the integers of buffers.
-//! `MODELC_BLESS=1` rewrites the result.
 
 mod support;
+#[path = "passes/texts.rs"]
+mod texts;
 
 use modelc::ir::Module;
 use modelc::ir::Tensor;
 use modelc::ir::random::{self, Options};
-use modelc::kernel::dependence::apart;
-use modelc::kernel::intervals::{Assumed, Interval};
-use modelc::kernel::passes::{KNOWN, PASSES, Pass, WHOLE, grid, narrow, range, with_copies};
+use modelc::kernel::intervals::Assumed;
+use modelc::kernel::passes::{KNOWN, PASSES, Pass, WHOLE, grid, narrow, range};
 use modelc::kernel::text::{canonical, parse_kernel, parse_kernels};
 use modelc::kernel::verify::verify;
 use modelc::kernel::{Buffer, BufferData, BufferKind, Inst, Kernel, Statement, Value};
@@ -210,77 +207,4 @@ fn passes_leave_what_models_compute() {
         checked += usize::from(check_changes(&support::stem(path), &module, &inputs, &MACHINES[number % MACHINES.len()]));
     }
     assert!(checked > 40, "{checked} models");
-}
-
-#[test]
-fn passes_do_what_their_texts_say() {
-    let bless = std::env::var_os("MODELC_BLESS").is_some_and(|v| v == "1");
-    let mut failures = String::new();
-    for path in support::models_in(&support::own("tests/passes"), "kernel") {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let (test, expected) = text.split_once("; ---\n").unwrap_or((&text, ""));
-        let found = changed(test);
-        if bless {
-            std::fs::write(&path, format!("{test}; ---\n{found}")).unwrap();
-        } else if found != expected {
-            failures.push_str(&format!("{}:\n{found}", path.display()));
-        }
-    }
-    assert!(failures.is_empty(), "MODELC_BLESS=1 accepts what is found:\n{failures}");
-}
-
-fn interval(text: &str) -> Interval {
-    let (low, high) = text.split_once("..").expect("an interval");
-    Interval { low: low.parse().expect("a number"), high: high.parse().expect("a number") }
-}
-
-/// Returns the kernel that a pass makes of a kernel.
-fn after(pass: &str, kernel: &Kernel) -> Kernel {
-    let ranges = match pass {
-        "private" => return copied(kernel),
-        "range" => range::of_divide(kernel).or_else(|| range::of_rounds(kernel, &apart(kernel.pointer_params().count()))),
-        name => return passes().find(|pass| pass.name == name).unwrap_or_else(|| panic!("there is no pass {name}")).of(kernel),
-    };
-    let changed = ranges.expect("a kernel that ranges divide").kernel;
-    assert_eq!(verify(&changed), Ok(()), "{changed}");
-    changed
-}
-
-/// Returns a kernel whose rounds have copies of their private buffers.
-fn copied(kernel: &Kernel) -> Kernel {
-    let mut copied = kernel.clone();
-    with_copies(&mut copied, &[], &Assumed::default());
-    assert_eq!(verify(&copied), Ok(()), "{copied}");
-    copied
-}
-
-/// Applies the directives of a test to its kernel, and returns the text.
-fn changed(test: &str) -> String {
-    let mut kernel = parse_kernel(test).unwrap_or_else(|error| panic!("{error}\n{test}"));
-    verify(&kernel).unwrap_or_else(|error| panic!("{error}\n{test}"));
-    for (what, list) in test.lines().filter_map(|line| line.strip_prefix("; ")?.split_once(" = ")) {
-        let list = list.split(", ");
-        match what {
-            "pass" => {
-                for name in list {
-                    kernel = after(name, &kernel);
-                }
-            }
-            "narrow" => {
-                let mut assumed = Assumed::default();
-                for item in list {
-                    match item.split_once(": ") {
-                        None => assumed.parameters.push(interval(item)),
-                        Some((name, ends)) => {
-                            let buffer = kernel.buffers.iter().position(|buffer| buffer.name == name).expect("a buffer");
-                            assumed.elements.insert(buffer, interval(ends));
-                        }
-                    }
-                }
-                kernel = narrow(&kernel, &assumed);
-            }
-            _ => panic!("unknown directive {what}"),
-        }
-    }
-    kernel.to_string()
 }
