@@ -1,7 +1,7 @@
 //! `docs/MICROCONTROLLERS.md`: instructions, flash and RAM of models on microcontrollers. `MODELC_BLESS=1 cargo test --test counts` rewrites it.
 
 use crate::layers::LAYERS;
-use crate::support::{self, bless};
+use crate::support::bless;
 use modelc::interface::Footprint;
 use modelc::{Model, Settings};
 use std::fmt::Write;

@@ -44,7 +44,7 @@ fn every_pass_has_a_text() {
     let named: BTreeSet<String> =
         texts.flat_map(|text| directives(&text).flat_map(|(word, list)| names(word, list)).collect::<Vec<_>>()).collect();
     let files = std::fs::read_dir(support::own("compiler/kernel/passes")).expect("the passes");
-    let files = files.map(|entry| support::stem(&entry.expect("a pass").path())).chain(["team", "staged"].map(String::from));
+    let files = files.map(|entry| support::stem(&entry.expect("a pass").path())).chain(["team", "shared_rows"].map(String::from));
     // Values are what passes share.
     let lacking: Vec<String> = files.filter(|name| !["mod", "values"].contains(&&name[..]) && !named.contains(name)).collect();
     assert!(lacking.is_empty(), "tests/passes has no text of {}", lacking.join(", "));
@@ -159,11 +159,11 @@ fn after(pass: &str, kernel: &Kernel) -> Vec<Kernel> {
         }
         "renumbered" => vec![renumbered(kernel)],
         "grid" => {
-            let stages = grid::stages(kernel, &[], &Assumed::default(), &places).expect("few positions");
-            stages.into_iter().map(|stage| stage.kernel).collect()
+            let launches = grid::launches(kernel, &[], &Assumed::default(), &places).expect("few positions");
+            launches.into_iter().map(|launch| launch.kernel).collect()
         }
         "team" => vec![grid::team(kernel, &places).expect("few positions with long rows")],
-        "staged" => vec![grid::staged(kernel, &places, SHARED_BYTES).expect("rows that lanes read")],
+        "shared_rows" => vec![grid::with_shared_rows(kernel, &places, SHARED_BYTES).expect("rows that lanes read")],
         name => vec![passes().find(|pass| pass.name == name).unwrap_or_else(|| panic!("there is no pass {name}")).of(kernel)],
     }
 }

@@ -2,8 +2,8 @@
 
 use super::squares;
 use super::table::{
-    ENOUGH_POSITIONS, FAR_WEIGHTS, FEWEST_OF_TWO, MOST_PANEL, ONE_ROUND, SMALL, TALL, TILES_OF_POSITIONS, Tile, Words,
-    copied_pixels, limits, names_elements, other_registers, words,
+    ENOUGH_POSITIONS, FAR_WEIGHTS, FEWEST_OF_TWO, MOST_PANEL, ONE_ROUND, SMALL, TALL, TILES_OF_POSITIONS, Tile, Words, copied_pixels,
+    limits, names_elements, other_registers, words,
 };
 use crate::machine::Machine;
 use crate::schedule::context::{Context, Goal};
