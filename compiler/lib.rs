@@ -58,7 +58,7 @@ pub mod compile;
 #[doc(hidden)]
 pub use modelc_cursor as cursor;
 #[doc(hidden)]
-pub mod diagnostic;
+pub use modelc_diagnostic as diagnostic;
 #[doc(hidden)]
 pub mod emit;
 #[doc(hidden)]
@@ -68,7 +68,7 @@ pub mod fuse;
 #[doc(hidden)]
 pub mod input;
 #[doc(hidden)]
-pub mod interface;
+pub use modelc_interface as interface;
 #[doc(hidden)]
 pub use modelc_ir as ir;
 #[doc(hidden)]
@@ -78,13 +78,13 @@ pub use modelc_kernel as kernel;
 #[doc(hidden)]
 pub mod lower;
 #[doc(hidden)]
-pub mod machine;
+pub use modelc_machine as machine;
 #[doc(hidden)]
 pub mod npz;
 #[doc(hidden)]
 pub mod operators;
 #[doc(hidden)]
-pub mod parallel;
+pub use modelc_parallel as parallel;
 #[doc(hidden)]
 pub mod passes;
 #[doc(hidden)]
@@ -92,13 +92,13 @@ pub mod pipeline;
 #[doc(hidden)]
 pub mod plan;
 #[doc(hidden)]
-pub mod program;
+pub use modelc_program as program;
 #[doc(hidden)]
 pub mod schedule;
 #[doc(hidden)]
 pub mod schema;
 #[doc(hidden)]
-pub mod target;
+pub use modelc_target as target;
 
 /// The pages for compiler developers, whose examples are tested.
 #[cfg(doctest)]

@@ -3,6 +3,7 @@
 /// Party whose fault an error is.
 ///
 /// ```
+/// # mod modelc { pub use modelc_diagnostic::Kind as ErrorKind; }
 /// assert_eq!(modelc::ErrorKind::Unsupported.name(), "unsupported");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -11,10 +11,9 @@ mod port_names;
 pub mod survey;
 pub mod tflite;
 
-use crate::diagnostic::{Diagnostic, Diagnostics, codes};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::ir::Module;
 use crate::ir::data::Bytes;
-use crate::ir::scalar::ExpressionError;
-use crate::ir::{Module, TypeError};
 pub use marks::GpuOperators;
 pub use options::{Bound, CustomSymbol, LoadOptions, PortName, Reference};
 use std::sync::Arc;
@@ -105,16 +104,4 @@ pub fn operators() -> [(&'static str, Vec<String>); 3] {
     let executorch = executorch::operators().map(String::from).collect();
     let vulkan = executorch::operators_of_vulkan().map(String::from).collect();
     [("tflite", tflite::operators().map(String::from).collect()), ("executorch", executorch), ("vulkan", vulkan)]
-}
-
-impl From<TypeError> for Diagnostic {
-    fn from(error: TypeError) -> Self {
-        Self::new(codes::OPERAND_TYPES, format!("the operands do not match each other ({error})"))
-    }
-}
-
-impl From<ExpressionError> for Diagnostic {
-    fn from(error: ExpressionError) -> Self {
-        Self::new(codes::ARITHMETIC_UNSUPPORTED, format!("the arithmetic is not defined on these types ({error})"))
-    }
 }

@@ -1,8 +1,8 @@
 //! Checks an array against the input that it is given for. The command line, the Rust API and readers of archives all use this check.
 
-use crate::diagnostic::{Diagnostic, codes};
-use crate::ir::{ElementType, Function, Tensor, TensorType, packed};
-use crate::program::Port;
+use modelc_diagnostic::{Diagnostic, codes};
+use modelc_ir::{ElementType, Function, Tensor, TensorType, packed};
+use modelc_program::Port;
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
@@ -32,7 +32,7 @@ impl<'a> Taken<'a> {
     pub fn of_port(port: &'a Port) -> Self {
         let dynamic = |dimension: usize| port.dynamic.get(dimension).copied().unwrap_or(false);
         let extents = port.shape.iter().enumerate().map(|(dimension, &most)| if dynamic(dimension) { 0..=most } else { most..=most });
-        Self { element: port.element, extents: extents.collect(), value: port.value.as_ref().map(crate::ir::Data::bytes) }
+        Self { element: port.element, extents: extents.collect(), value: port.value.as_ref().map(modelc_ir::Data::bytes) }
     }
 
     /// Checks shape, element type, size and value of an array.

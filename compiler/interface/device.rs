@@ -4,7 +4,7 @@
 //! Four arrays follow the fixed fields; the model's table has their lengths. They hold layouts of descriptor sets, layouts of pipelines,
 //! pipelines, and command buffers.
 
-use crate::program::{Device, DeviceKernel, DeviceRegion};
+use modelc_program::{Device, DeviceKernel, DeviceRegion};
 
 /// 1 while the device runs its part, 32 bits.
 pub const RUNS: i32 = 0;

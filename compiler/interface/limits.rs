@@ -1,8 +1,8 @@
 //! Limits of the memory that a compiled model may require.
 
 use super::Interface;
-use crate::diagnostic::{Diagnostic, codes};
-use crate::program::{Port, Program};
+use modelc_diagnostic::{Diagnostic, codes};
+use modelc_program::{Port, Program};
 
 /// Limit in bytes, more than any machine has: a terabyte.
 const MOST: u64 = 1 << 40;
@@ -31,7 +31,7 @@ pub fn check(interface: &Interface, program: &Program) -> Result<(), Diagnostic>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interface::Layout;
+    use crate::Layout;
 
     fn refused(pointer: u64, scratch_bytes: u64) -> bool {
         let program = Program::default();

@@ -1,7 +1,7 @@
 //! Memory that a call of a method needs, including its arguments, beside the memory that the file plans.
 
-use crate::machine::Alignment;
-use crate::program::{Method, Port};
+use modelc_machine::Alignment;
+use modelc_program::{Method, Port};
 use serde_json::{Value, json};
 
 /// Bytes that a method needs. Every output that compares such figures uses this type.

@@ -1,9 +1,9 @@
 //! Layout of the state: the runtime's record, then the program's variables, then the record of a device.
 
 use super::device::Arrays;
-use crate::machine::Alignment;
-use crate::program::Program;
-pub use crate::program::RECORD_BYTES;
+use modelc_machine::Alignment;
+use modelc_program::Program;
+pub use modelc_program::RECORD_BYTES;
 
 /// Number of the application binary interface; part of every versioned symbol.
 pub const ABI: u32 = 1;

@@ -10,6 +10,7 @@ pub mod attribute;
 pub mod axes;
 pub mod builder;
 pub mod data;
+mod diagnostics;
 mod drawing;
 pub mod element_order;
 mod entities;

@@ -3,7 +3,7 @@
 //! Operators of one kernel form one row. So do all calls that share an operator: the bands of a chain, the gates of an LSTM.
 
 use super::call::Call;
-use crate::ir::{Source, SourceData};
+use modelc_ir::{Source, SourceData};
 use std::collections::HashMap;
 
 /// The calls that compute some operators of a method.
@@ -78,8 +78,8 @@ impl Sets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Module;
-    use crate::program::{Division, Origin};
+    use crate::{Division, Origin};
+    use modelc_ir::Module;
 
     fn call(kernel: usize, operators: &[u32], sources: &[Source]) -> Call {
         let operators = operators.iter().map(|&index| (index, format!("OP{index}"))).collect();

@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::division::Division;
-use crate::ir::{ElementType, Source};
+use modelc_ir::{ElementType, Source};
 
 /// A kernel call.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,8 +7,8 @@
 use super::address::Address;
 use super::call::Origin;
 use super::storage::Variable;
-use crate::kernel::{Kernel, Lane, Type};
-use crate::machine::GpuMachine;
+use modelc_kernel::{Kernel, Lane, Type};
+use modelc_machine::GpuMachine;
 use std::fmt;
 
 /// The part of a program that a GPU runs. All CPU levels share it.

@@ -1,6 +1,6 @@
 //! Tensors in the scratch memory of a method, for reports.
 
-use crate::machine::Alignment;
+use modelc_machine::Alignment;
 
 /// Contents of a method's scratch memory over time.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

@@ -5,7 +5,7 @@ use super::in_areas::InAreas;
 use super::memory_map::MemoryMap;
 use super::moving::Moving;
 use super::step::Step;
-use crate::ir::{Data, ElementType, PortNotes, Quantization};
+use modelc_ir::{Data, ElementType, PortNotes, Quantization};
 
 /// An entry point.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Addresses in scratch memory that depend on the extents of a call. If tensors are smaller than at their bound, later tensors move down, and
 //! the call takes less memory.
 
-use crate::machine::Alignment;
+use modelc_machine::Alignment;
 use std::ops::Range;
 
 /// The moving addresses of a method. At any extents, nothing lies above its address in the plan for the bound.

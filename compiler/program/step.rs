@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::call::{Call, Origin};
-use crate::ir::ElementType;
+use modelc_ir::ElementType;
 
 /// One step of a method.
 #[derive(Clone, Debug, PartialEq)]

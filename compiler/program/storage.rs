@@ -1,6 +1,6 @@
 //! Constants and variables of a program.
 
-use crate::ir::Data;
+use modelc_ir::Data;
 
 /// Bytes of the runtime's record at the start of the state.
 pub const RECORD_BYTES: u64 = 64;

@@ -206,7 +206,7 @@ impl<'a> Iterator for Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::Origin;
+    use crate::Origin;
 
     fn call(kernel: usize) -> Step {
         Step::Call(Call { kernel, arguments: vec![], bounds: vec![], division: Division::Whole, origin: Origin::default() })

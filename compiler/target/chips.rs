@@ -4,7 +4,7 @@
 
 use super::memory::{self, Bank, Memory};
 use super::row::{Platform, Target, row};
-use crate::machine::Isa;
+use modelc_machine::Isa;
 
 /// Armv6-M.
 pub(super) const V6M: Target = Target {
@@ -389,7 +389,7 @@ pub fn nearest_to(name: &str) -> Option<&'static str> {
     let name = plain(name);
     let common = |known: &str| known.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
     let with_start = || names().rev().map(|known| (common(known), known)).filter(|(length, _)| *length >= LEAST_COMMON);
-    let similar = core_like(&name).or_else(|| crate::diagnostic::nearest(&name, names()));
+    let similar = core_like(&name).or_else(|| modelc_diagnostic::nearest(&name, names()));
     similar.or_else(|| with_start().max_by_key(|(length, _)| *length).map(|(_, known)| known))
 }
 

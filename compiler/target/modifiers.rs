@@ -1,7 +1,7 @@
 //! Modifiers of cores: `+dp` for a core whose FPU has binary64, `+nofp` for one without its FPU, `+nodsp` for one without DSP instructions, and
 //! `+strict-align` for programs that trap unaligned accesses.
 
-use crate::diagnostic::{Diagnostic, codes};
+use modelc_diagnostic::{Diagnostic, codes};
 
 /// A level, a modifier that fits it, and the level of both.
 struct Row(&'static str, &'static str, &'static str);

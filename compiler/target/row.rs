@@ -1,6 +1,6 @@
 //! The description of a target.
 
-use crate::machine::{CpuMachine, Isa, machine};
+use modelc_machine::{CpuMachine, Isa, machine};
 use target_lexicon::Triple;
 
 /// Object file formats that can be written.

@@ -2,7 +2,7 @@
 
 use super::chips;
 use super::row::{Platform, Target, row};
-use crate::machine::Isa;
+use modelc_machine::Isa;
 
 /// Every target; those with an operating system come first.
 pub const TARGETS: &[Target] = &[

@@ -4,7 +4,7 @@ use super::chips::{self, CHIPS};
 use super::names;
 use super::row::Target;
 use super::triples::{TARGETS, without_vendor};
-use crate::diagnostic::{Diagnostic, codes, nearest};
+use modelc_diagnostic::{Diagnostic, codes, nearest};
 
 /// Known but unsupported targets, with the reason.
 const MISSING: &[(&str, &str)] = &[
@@ -134,7 +134,7 @@ fn spellings_with(word: &str) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::target::target;
+    use crate::target;
 
     #[test]
     fn unknown_boards_name_the_nearest_one_and_a_core() {

@@ -23,9 +23,12 @@ fn page() -> String {
     text
 }
 
+/// Folder of the repository.
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
 #[test]
 fn the_page_is_what_the_registry_says() {
-    bless::text("docs/DIAGNOSTICS.md", &page());
+    bless::text("../../docs/DIAGNOSTICS.md", &page());
 }
 
 #[test]
@@ -58,7 +61,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// The text of each source of the compiler.
 pub fn compiler() -> Vec<String> {
     let mut paths = Vec::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("compiler"), &mut paths);
+    sources(&Path::new(REPOSITORY).join("compiler"), &mut paths);
     paths.iter().map(|path| std::fs::read_to_string(path).expect("the file can be read")).collect()
 }
 

@@ -1,5 +1,8 @@
 //! Diagnostics: an error, its location in the model, the expected input, and advice.
 
+#[cfg(test)]
+#[path = "../../tests/support/bless.rs"]
+mod bless;
 pub mod codes;
 mod kind;
 mod suggest;

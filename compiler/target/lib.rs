@@ -10,11 +10,11 @@ mod row;
 mod triples;
 mod unknown;
 
-use crate::diagnostic::{Diagnostic, codes, did_you_mean};
-use crate::machine::{CpuMachine, Extension, Isa, MACHINES, machine};
 pub use board::Board;
 pub use chips::{CHIPS, Chip};
 pub use memory::{Bank, Memory};
+use modelc_diagnostic::{Diagnostic, codes, did_you_mean};
+use modelc_machine::{CpuMachine, Extension, Isa, MACHINES, machine};
 pub use names::CORES;
 pub use row::{ObjectFormat, Platform, Target};
 pub use triples::TARGETS;

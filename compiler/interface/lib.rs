@@ -16,8 +16,8 @@ pub use layout::{CONFIG, Config, HOST, Host, Layout, TENSOR, Tensor};
 pub use method_memory::MethodMemory;
 pub use state::{ABI, Part, RECORD_BYTES, StateParts, record};
 
-use crate::ir::ElementType;
-use crate::program::{E_INDEX, Method, Port, Program};
+use modelc_ir::ElementType;
+use modelc_program::{E_INDEX, Method, Port, Program};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
@@ -362,7 +362,7 @@ mod tests {
             quantization: None,
             scalar,
             value: None,
-            notes: crate::ir::PortNotes::default(),
+            notes: modelc_ir::PortNotes::default(),
         }
     }
 

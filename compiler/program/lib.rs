@@ -35,8 +35,8 @@ pub use walk::{
     externals, lists, regions, walk,
 };
 
-use crate::kernel::Kernel;
-use crate::machine::{Alignment, CpuMachine};
+use modelc_kernel::Kernel;
+use modelc_machine::{Alignment, CpuMachine};
 use std::sync::Arc;
 
 /// Status of a kernel that found a computed index or count out of range.
