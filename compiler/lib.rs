@@ -50,7 +50,7 @@ mod bless;
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
-pub mod codegen;
+pub use modelc_codegen as codegen;
 #[doc(hidden)]
 pub mod compare;
 #[doc(hidden)]

@@ -8,11 +8,11 @@ use super::function::{Below, Body};
 use super::gpu::Parts;
 use super::select::back_end;
 use super::vulkan::{self, FORMAT, GpuOptions, LoaderChoice, Own, RUNTIME_NAME, Runtime, SURVEY};
-use crate::diagnostic::Diagnostics;
-use crate::interface::Interface;
-use crate::machine::CpuMachine;
-use crate::program::Program;
-use crate::target::Target;
+use modelc_diagnostic::Diagnostics;
+use modelc_interface::Interface;
+use modelc_machine::CpuMachine;
+use modelc_program::Program;
+use modelc_target::Target;
 
 /// Compiles the GPU runtime alone. Objects that leave it out link against the result.
 ///

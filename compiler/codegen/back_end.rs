@@ -7,8 +7,8 @@
 use super::driver::language::{Function, KernelConvention};
 use super::support::Support;
 use super::{Bug, Code, CodegenError, RelocationKind};
-use crate::interface::Layout;
-use crate::kernel::Kernel;
+use modelc_interface::Layout;
+use modelc_kernel::Kernel;
 
 /// A generator of machine code for one machine on one target.
 pub trait BackEnd: Sync {
@@ -53,7 +53,7 @@ pub trait BackEnd: Sync {
     /// kept. The guard passes on its arguments, none of them on the stack, and returns the result.
     fn guard(&self, body: u32) -> Option<Code>;
 
-    /// Returns a C function without parameters. It returns the bits of [`crate::target::FEATURES`] that the CPU has. `None` if no instruction can ask
+    /// Returns a C function without parameters. It returns the bits of [`modelc_target::FEATURES`] that the CPU has. `None` if no instruction can ask
     /// the CPU.
     fn features(&self) -> Option<Code>;
 }

@@ -4,8 +4,8 @@ use super::clif::code::CodeError;
 use super::operation::Operation;
 use super::support::Support;
 use super::vulkan::DeviceFault;
-use crate::diagnostic::{Code, codes};
-use crate::kernel::{Type, Value};
+use modelc_diagnostic::{Code, codes};
+use modelc_kernel::{Type, Value};
 use std::fmt;
 
 /// A mistake of a back end.
@@ -241,7 +241,7 @@ impl fmt::Display for Route {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Lane, UnaryOp};
+    use modelc_kernel::{Lane, UnaryOp};
 
     #[test]
     fn texts_name_the_value_the_operation_and_the_type() {

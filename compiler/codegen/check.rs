@@ -1,11 +1,11 @@
 //! A last check of a lowered program. Numbers must be in range, and each kernel must access only the memory that it is given. A mistake in a schedule
 //! or in the planner becomes an error that names the operator, instead of a write to other memory.
 
-use crate::diagnostic::{Diagnostic, codes};
-use crate::kernel::verify::verify;
-use crate::kernel::{BufferKind, Kernel, Member, Members};
-use crate::program::{Address, Call, Crossing, Division, Method, Parallel, Program, Step, Tasks, Visit, calls_of_sides, externals, walk};
 use cranelift_entity::EntityRef;
+use modelc_diagnostic::{Diagnostic, codes};
+use modelc_kernel::verify::verify;
+use modelc_kernel::{BufferKind, Kernel, Member, Members};
+use modelc_program::{Address, Call, Crossing, Division, Method, Parallel, Program, Step, Tasks, Visit, calls_of_sides, externals, walk};
 use std::fmt;
 
 /// Maximum nesting depth of steps.
@@ -330,8 +330,8 @@ fn bug(fault: &dyn std::error::Error) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::passes::joined_copies;
-    use crate::program::{Blob, Origin};
+    use modelc_kernel::passes::joined_copies;
+    use modelc_program::{Blob, Origin};
 
     /// A call of a joined kernel that copies 4 or 7 words, and passes a number of words.
     fn program(words: i32, scratch_bytes: u64) -> Program {

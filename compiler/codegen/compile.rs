@@ -13,15 +13,14 @@ use super::select::back_end;
 use super::support::Support;
 use super::weights::{Topology, WeightsHeader};
 use super::{BackEnd, Bug, Code, CodegenError, RelocationTarget};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::interface::{ABI, Footprint, Interface, Layout, limits};
-use crate::kernel::intervals::{Assumed, Interval};
-use crate::kernel::passes::{narrow, undivided};
-use crate::kernel::{BufferKind, Kernel};
-use crate::parallel;
-use crate::program::{Call, Level, Program, Step, calls, externals};
-use crate::target::{Platform, Target};
 use cranelift_entity::EntityRef;
+use modelc_diagnostic::{Diagnostic, Diagnostics};
+use modelc_interface::{ABI, Footprint, Interface, Layout, limits};
+use modelc_kernel::intervals::{Assumed, Interval};
+use modelc_kernel::passes::{narrow, undivided};
+use modelc_kernel::{BufferKind, Kernel};
+use modelc_program::{Call, Level, Program, Step, calls, externals};
+use modelc_target::{Platform, Target};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -167,7 +166,7 @@ pub(crate) fn compile_with(
         let driver = Driver::new(&context, &**back_end, (&mut functions, &mut data)).entries(below);
         driver.map(|_| functions).unwrap_or_default()
     };
-    let (codes, known) = parallel::both(|| compile_kernels(levels, back_ends), beside);
+    let (codes, known) = modelc_parallel::both(|| compile_kernels(levels, back_ends), beside);
     functions.iter_mut().zip(codes?.into_iter().flatten()).for_each(|(kernel, code)| kernel.code = code);
     guarded("the functions that kernels call", || add_support(&mut functions, &**back_end))?;
     let Whole { functions, data, stack_bytes } = with_driver(&context, &**back_end, (functions, data), &known, below)?;
@@ -468,7 +467,7 @@ fn compile_kernels(levels: &[Level<'_>], back_ends: &[Box<dyn BackEnd + '_>]) ->
     // The longest kernels come first, so that no thread starts a long one at the end.
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by_key(|&i| Reverse(levels[places[i].0].program.kernels[places[i].1].types.len()));
-    let results = parallel::map(&order, |&i| {
+    let results = modelc_parallel::map(&order, |&i| {
         let (level, number) = places[i];
         let name = &levels[level].program.kernels[number].name;
         guarded(name, || back_ends[level].kernel(&prepared(&levels[level], number)))
@@ -533,14 +532,14 @@ fn at_operator(program: &Program, kernel: usize, mut diagnostic: Diagnostic) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::Unsupported;
-    use crate::codegen::back_end::Listing;
-    use crate::codegen::clif::Cranelift;
-    use crate::diagnostic::codes;
-    use crate::kernel::{KernelBuilder, Lane, Type};
-    use crate::machine::{CpuMachine, Machine};
-    use crate::program::{Division, Method, Origin, Ranges, Step};
-    use crate::target::{level, target};
+    use crate::Unsupported;
+    use crate::back_end::Listing;
+    use crate::clif::Cranelift;
+    use modelc_diagnostic::codes;
+    use modelc_kernel::{KernelBuilder, Lane, Type};
+    use modelc_machine::{CpuMachine, Machine};
+    use modelc_program::{Division, Method, Origin, Ranges, Step};
+    use modelc_target::{level, target};
 
     fn program() -> Program {
         let kernel = |name: &str| Kernel { name: name.into(), ..Kernel::default() };

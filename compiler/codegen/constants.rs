@@ -1,7 +1,7 @@
 //! Offsets of a program's constants in its weights.
 
-use crate::diagnostic::{Diagnostic, codes};
-use crate::program::Program;
+use modelc_diagnostic::{Diagnostic, codes};
+use modelc_program::Program;
 
 /// The layout of a program's constants: one after the other, each aligned.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

@@ -3,7 +3,7 @@
 
 use super::Code;
 
-/// Returns the code of `uint64_t cpu(void)`, which returns the bits of [`crate::target::FEATURES`] that its computer has.
+/// Returns the code of `uint64_t cpu(void)`, which returns the bits of [`modelc_target::FEATURES`] that its computer has.
 pub fn x86_64() -> Code {
     // One pushed register and the return address.
     Code { bytes: X86_64.to_vec(), alignment: 16, relocations: vec![], stack_bytes: 16 }
@@ -81,6 +81,6 @@ mod tests {
             let function: extern "C" fn() -> u64 = std::mem::transmute(page.as_ptr::<u8>());
             function()
         };
-        assert_eq!(found, crate::target::host_features());
+        assert_eq!(found, modelc_target::host_features());
     }
 }

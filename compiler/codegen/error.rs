@@ -4,9 +4,9 @@ use super::bug::{Bug, Mistake};
 use super::driver::language;
 use super::own::AssemblyError;
 use super::unsupported::{Lack, Unsupported};
-use crate::diagnostic::{Code, codes};
-use crate::kernel::Kernel;
-use crate::kernel::verify::VerifyError;
+use modelc_diagnostic::{Code, codes};
+use modelc_kernel::Kernel;
+use modelc_kernel::verify::VerifyError;
 
 /// The reason why a kernel has no machine code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

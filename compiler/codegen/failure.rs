@@ -1,7 +1,7 @@
 //! Failures of code generation, as diagnostics.
 
 use super::{Bug, CodegenError};
-use crate::diagnostic::Diagnostic;
+use modelc_diagnostic::Diagnostic;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Makes the diagnostic for a failure to generate code for `what`.
@@ -26,9 +26,9 @@ pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T, CodegenErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::Unsupported;
-    use crate::codegen::driver::language::Rule;
-    use crate::diagnostic::codes;
+    use crate::Unsupported;
+    use crate::driver::language::Rule;
+    use modelc_diagnostic::codes;
 
     #[test]
     fn errors_and_panics_say_whose_fault_they_are() {

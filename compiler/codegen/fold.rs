@@ -1,7 +1,7 @@
 //! Patterns of instructions that a back end compiles as one: the result of the first is used only by the second.
 
-use crate::kernel::{BinaryOp, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Value};
 use cranelift_entity::EntitySet;
+use modelc_kernel::{BinaryOp, BufferKind, ConvertOp, Inst, Kernel, Lane, Region, Value};
 use rustc_hash::FxHashMap;
 
 /// Lists the operands of all instructions and yields, each use once.

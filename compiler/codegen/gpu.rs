@@ -7,9 +7,8 @@ use super::function::{Below, Body, CompiledFunction};
 use super::section::Section;
 use super::vulkan::{DeviceFault, FORMAT, GpuOptions, Loader, Modules, Own, RUNTIME_NAME, Runtime, RuntimePlace, Wishes, tables};
 use super::{BackEnd, Bug, CodegenError, Unsupported, spirv};
-use crate::interface::ABI;
-use crate::parallel;
-use crate::program::{Device, Program};
+use modelc_interface::ABI;
+use modelc_program::{Device, Program};
 
 /// The lists of an object that GPU parts are added to.
 pub struct Parts<'a> {
@@ -107,7 +106,7 @@ fn modules(device: &Device, options: &GpuOptions) -> Result<Modules, CodegenErro
     if let Some(modules) = &options.modules {
         return Ok(Modules::clone(modules));
     }
-    let compiled = parallel::map(&device.kernels, |kernel| spirv::module(kernel, &device.machine.limits));
+    let compiled = modelc_parallel::map(&device.kernels, |kernel| spirv::module(kernel, &device.machine.limits));
     let words = compiled.into_iter().collect::<Result<_, _>>()?;
     let groups = device.kernels.iter().map(|known| known.kernel.grid.as_ref().map_or([1; 3], spirv::groups)).collect();
     Ok(Modules { words, groups })

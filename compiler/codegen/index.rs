@@ -2,7 +2,7 @@
 
 use super::bug::Mistake;
 use super::{CodegenError, Unsupported};
-use crate::kernel::{Inst, Kernel, Type};
+use modelc_kernel::{Inst, Kernel, Type};
 
 /// Checks that indices and counters are as wide as the machine's registers, and that the kernel has no grid.
 ///
@@ -31,9 +31,9 @@ pub fn check(kernel: &Kernel, index: Type) -> Result<(), CodegenError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::intervals::Assumed;
-    use crate::kernel::passes::narrow;
-    use crate::kernel::{BufferKind, Grid, KernelBuilder, Lane};
+    use modelc_kernel::intervals::Assumed;
+    use modelc_kernel::passes::narrow;
+    use modelc_kernel::{BufferKind, Grid, KernelBuilder, Lane};
 
     #[test]
     fn grids_are_refused() {

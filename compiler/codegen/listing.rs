@@ -4,9 +4,9 @@ pub use super::back_end::Listing;
 use super::compile::prepared;
 use super::failure::{self, guarded};
 use super::select::back_end;
-use crate::diagnostic::Diagnostic;
-use crate::program::Level;
-use crate::target::Target;
+use modelc_diagnostic::Diagnostic;
+use modelc_program::Level;
+use modelc_target::Target;
 use std::fmt::Write;
 
 /// Prints all kernels of a program for a CPU level, each below its name.

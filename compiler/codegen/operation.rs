@@ -1,7 +1,7 @@
 //! Names of operations in errors: as the text of kernels has them, where `--emit kernels` shows them.
 
-use crate::kernel::text::name;
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, DotOp, HorizontalOp, Rounding, UnaryOp};
+use modelc_kernel::text::name;
+use modelc_kernel::{BinaryOp, CompareOp, ConvertOp, DotOp, HorizontalOp, Rounding, UnaryOp};
 use std::fmt;
 
 /// An operation of the kernel language, without its operands.
@@ -50,7 +50,7 @@ impl fmt::Display for Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::text::parse_kernel;
+    use modelc_kernel::text::parse_kernel;
 
     /// Checks that the names of operations begin lines of the text that can be read.
     #[test]

@@ -2,7 +2,7 @@
 
 use super::Relocation;
 use super::constants::ConstantLayout;
-use crate::program::Program;
+use modelc_program::Program;
 use std::borrow::Cow;
 
 /// A section of data.

@@ -7,8 +7,8 @@ use super::own::words::WordBackEnd;
 use super::x86::Wide;
 use super::{CodegenError, Unsupported};
 use super::{rv32, thumb};
-use crate::machine::{CpuMachine, Extension, Isa};
-use crate::target::Target;
+use modelc_machine::{CpuMachine, Extension, Isa};
+use modelc_target::Target;
 
 /// A function that makes the back end of a machine on a target.
 type Maker = for<'a> fn(&'a CpuMachine, &Target) -> Made<'a>;
@@ -54,9 +54,9 @@ pub fn back_end<'a>(machine: &'a CpuMachine, target: &Target) -> Made<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Kernel;
-    use crate::machine::{MACHINES, MICROCONTROLLERS};
-    use crate::target::TARGETS;
+    use modelc_kernel::Kernel;
+    use modelc_machine::{MACHINES, MICROCONTROLLERS};
+    use modelc_target::TARGETS;
 
     /// Checks that every machine has a back end on the targets of its instruction set, and none on the others.
     #[test]

@@ -1,9 +1,9 @@
 //! Parts of a model that a machine or a target cannot do. The user asked for too much, and can choose another machine.
 
 use super::operation::Operation;
-use crate::diagnostic::{Code, codes};
-use crate::kernel::Type;
 use cranelift_codegen::isa::LookupError;
+use modelc_diagnostic::{Code, codes};
+use modelc_kernel::Type;
 
 /// The reason why a part of a model has no code for a machine or a target.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -143,7 +143,7 @@ pub enum Excess {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{BinaryOp, Lane};
+    use modelc_kernel::{BinaryOp, Lane};
 
     #[test]
     fn texts_name_kernel_machine_operation_and_type() {

@@ -2,8 +2,8 @@
 //! describes the file.
 
 use super::constants::ConstantLayout;
-use crate::interface::Interface;
-use crate::program::{Address, Call, External, Level, Program, Step, Tasks, Visit, walk};
+use modelc_interface::Interface;
+use modelc_program::{Address, Call, External, Level, Program, Step, Tasks, Visit, walk};
 use sha2::{Digest, Sha256};
 
 /// Bytes of the header; the payload begins after them, at a multiple of the alignment of all constants.
@@ -114,7 +114,7 @@ fn word(hash: Sha256) -> u64 {
 }
 
 /// Hashes a kernel except its name, which contains a number without meaning.
-fn kernel_digest(kernel: &crate::kernel::Kernel) -> [u8; 32] {
+fn kernel_digest(kernel: &modelc_kernel::Kernel) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(format!("{:?} {} {:?} {:?}", kernel.buffers, kernel.integers, kernel.types, kernel.body));
     hash.finalize().into()

@@ -3,9 +3,9 @@
 use super::held::{Held, Vector, is_general};
 use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
-use crate::codegen::bug::Mistake;
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, Lane, Type, UnaryOp, Value};
+use crate::bug::Mistake;
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, Lane, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
 /// Returns the instruction of an operation for a lane, if one exists.

@@ -1,13 +1,13 @@
 //! The back end for aarch64. Cranelift compiles the driver.
 
 use super::{compile_kernel, listing};
-use crate::codegen::back_end::{BackEnd, Listing};
-use crate::codegen::clif::Cranelift;
-use crate::codegen::driver::language::{Function, KernelConvention};
-use crate::codegen::{Code, CodegenError, RelocationKind, Unsupported};
-use crate::interface::Layout;
-use crate::kernel::Kernel;
-use crate::machine::CpuMachine;
+use crate::back_end::{BackEnd, Listing};
+use crate::clif::Cranelift;
+use crate::driver::language::{Function, KernelConvention};
+use crate::{Code, CodegenError, RelocationKind, Unsupported};
+use modelc_interface::Layout;
+use modelc_kernel::Kernel;
+use modelc_machine::CpuMachine;
 
 /// Back end for kernels on aarch64.
 pub struct Arm<'a> {

@@ -9,12 +9,12 @@ use super::near::bring_near;
 use super::reloads::load_again;
 use super::set::Arm64;
 use super::starts::load_starts;
-use crate::codegen::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
-use crate::codegen::{Code, CodegenError, index};
-use crate::kernel::passes::DEAD;
-use crate::kernel::verify::verify;
-use crate::kernel::{Kernel, Type};
-use crate::machine::CpuMachine;
+use crate::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
+use crate::{Code, CodegenError, index};
+use modelc_kernel::passes::DEAD;
+use modelc_kernel::verify::verify;
+use modelc_kernel::{Kernel, Type};
+use modelc_machine::CpuMachine;
 use regalloc2::RegClass;
 
 /// Compiles a kernel to a function of the procedure call standard for aarch64 (AAPCS64). It takes one pointer for each of [`Kernel::pointer_params`],

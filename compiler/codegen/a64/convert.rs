@@ -4,10 +4,10 @@ use super::held::{Held, Vector, is_general};
 use super::inst::Arg;
 use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
-use crate::codegen::bug::Mistake;
-use crate::codegen::fold::Narrowed;
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
+use crate::bug::Mistake;
+use crate::fold::Narrowed;
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {

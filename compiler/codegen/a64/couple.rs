@@ -2,7 +2,7 @@
 
 use super::held::WIDTH;
 use super::inst::{Arg, Function, Inst, Op};
-use crate::codegen::own::{Address, Base};
+use crate::own::{Address, Base};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 

@@ -4,8 +4,8 @@ use super::held::Held;
 use super::inst::Arg;
 use super::lowering::Lowering;
 use super::rows::{self, Size};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{DotOp, Rounding, Value};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{DotOp, Rounding, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {

@@ -4,7 +4,7 @@ use super::encode::reaches;
 use super::held::WIDTH;
 use super::inst::{Arg, Function, Inst, Op};
 use super::rows::{self, Row};
-use crate::codegen::own::{Address, Base};
+use crate::own::{Address, Base};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 

@@ -8,7 +8,7 @@ use super::number::modified;
 use super::registers::{FRAME, GENERAL, SP};
 use super::rows::Row;
 use super::rows::Size;
-use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
+use crate::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 

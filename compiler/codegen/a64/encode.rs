@@ -1,8 +1,8 @@
 //! Encoding of instructions: operands go to the fields that a row names. The source is Arm's Architecture Reference Manual for A-profile, chapter C4.
 
 use super::rows::{Number, Row, Size, Sized, Slot};
-pub(super) use crate::codegen::arm::Flags;
-use crate::codegen::own::{AddressError, AssemblyError, Buffer, NumberError, RowFault};
+pub(super) use crate::arm::Flags;
+use crate::own::{AddressError, AssemblyError, Buffer, NumberError, RowFault};
 
 /// The code under construction. Constants are loaded by their distance from the instruction.
 pub(super) type Assembler = Buffer<()>;

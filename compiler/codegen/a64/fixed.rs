@@ -4,8 +4,8 @@ use super::held::Held;
 use super::inst::Arg;
 use super::lowering::Lowering;
 use super::rows::{self, Size};
-use crate::codegen::CodegenError;
-use crate::kernel::Value;
+use crate::CodegenError;
+use modelc_kernel::Value;
 use regalloc2::VReg;
 
 impl Lowering<'_> {

@@ -5,7 +5,7 @@ use super::held::WIDTH;
 use super::inst::{Arg, Function, Inst, Op};
 use super::registers::{GENERAL, VECTOR};
 use super::rows::{self, Size};
-use crate::codegen::own::{Address, Base, count_uses, sweep};
+use crate::own::{Address, Base, count_uses, sweep};
 use regalloc2::{PReg, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -2,7 +2,7 @@
 
 use super::encode::Assembler;
 use super::registers::{FRAME, GENERAL, SAVED, SAVED_VECTORS, SP, VECTOR};
-use crate::codegen::own::Need;
+use crate::own::Need;
 use regalloc2::PReg;
 
 /// Alignment of the stack in bytes.

@@ -4,7 +4,7 @@ use super::encode::Flags;
 use super::inst::{Arg, Op};
 use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
-use crate::kernel::{BinaryOp, UnaryOp};
+use modelc_kernel::{BinaryOp, UnaryOp};
 use regalloc2::VReg;
 
 impl Lowering<'_> {

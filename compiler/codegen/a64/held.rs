@@ -1,8 +1,8 @@
 //! Registers that hold kernel values.
 
 use super::rows::Size;
-pub(super) use crate::codegen::own::Vector;
-use crate::kernel::{Lane, Type};
+pub(super) use crate::own::Vector;
+use modelc_kernel::{Lane, Type};
 use regalloc2::VReg;
 
 /// Bytes of a vector register.

@@ -2,7 +2,7 @@
 
 use super::encode::Flags;
 use super::rows::{Row, Size};
-use crate::codegen::own::{self, Address, Base, Flow, Instruction};
+use crate::own::{self, Address, Base, Flow, Instruction};
 use regalloc2::{Operand, PReg, VReg};
 
 /// A function of these instructions.

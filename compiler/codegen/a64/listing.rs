@@ -1,6 +1,6 @@
 //! Text of machine code, decoded by an independent decoder, so that it shows the actual bytes.
 
-use crate::codegen::own::Emitted;
+use crate::own::Emitted;
 use fARM64::format::{FmtFormatter, format_to_string};
 use fARM64::{Decoder, DecoderOptions};
 use std::fmt::Write;

@@ -4,12 +4,12 @@ use super::held::{Held, Made, Vector, is_general};
 use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, PARAMETERS, VECTOR};
 use super::rows::{self, Row, Size};
-use crate::codegen::CodegenError;
-use crate::codegen::bug::{Form, Mistake};
-use crate::codegen::fold::{Narrowed, narrowed_sums, subtracted_masks};
-use crate::codegen::own::{self, Address, Base, Block};
-use crate::kernel::{BufferKind, Kernel, Lane, Type, Value};
-use crate::machine::CpuMachine;
+use crate::CodegenError;
+use crate::bug::{Form, Mistake};
+use crate::fold::{Narrowed, narrowed_sums, subtracted_masks};
+use crate::own::{self, Address, Base, Block};
+use modelc_kernel::{BufferKind, Kernel, Lane, Type, Value};
+use modelc_machine::CpuMachine;
 use regalloc2::{PReg, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 

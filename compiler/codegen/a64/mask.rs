@@ -6,9 +6,9 @@ use super::held::{Held, Vector, is_general, part_count};
 use super::inst::{Arg, Op};
 use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
-use crate::codegen::CodegenError;
-use crate::codegen::bug::{MaskUse, Mistake};
-use crate::kernel::{BinaryOp, CompareOp, Lane, Type, Value};
+use crate::CodegenError;
+use crate::bug::{MaskUse, Mistake};
+use modelc_kernel::{BinaryOp, CompareOp, Lane, Type, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {

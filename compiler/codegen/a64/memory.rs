@@ -6,9 +6,9 @@ use super::inst::{Arg, Op};
 use super::lowering::Lowering;
 use super::registers::VECTOR;
 use super::rows::{self, Size};
-use crate::codegen::CodegenError;
-use crate::codegen::own::{Access, Address};
-use crate::kernel::{BinaryOp, Bounds, Buffer, BufferKind, Type, Value};
+use crate::CodegenError;
+use crate::own::{Access, Address};
+use modelc_kernel::{BinaryOp, Bounds, Buffer, BufferKind, Type, Value};
 use regalloc2::VReg;
 
 /// The index and the constant offset of an access.

@@ -4,8 +4,8 @@ use super::held::{Held, Vector, WIDTH, is_general, lane_bytes, part_count};
 use super::inst::{Arg, Op};
 use super::lowering::Lowering;
 use super::registers::VECTOR;
-use crate::codegen::own::Address;
-use crate::kernel::{Lane, Type};
+use crate::own::Address;
+use modelc_kernel::{Lane, Type};
 use regalloc2::VReg;
 
 /// Repeats a lane's bits to 64 bits.

@@ -4,8 +4,8 @@ use super::held::{Held, Vector, WIDTH, is_general, part_count};
 use super::inst::Arg;
 use super::lowering::Lowering;
 use super::rows::{self, Size};
-use crate::codegen::CodegenError;
-use crate::kernel::{HorizontalOp, Lane, Type, Value};
+use crate::CodegenError;
+use modelc_kernel::{HorizontalOp, Lane, Type, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {

@@ -4,7 +4,7 @@
 use super::held::WIDTH;
 use super::inst::{Arg, Function, Inst, Op};
 use super::registers::VECTOR;
-use crate::codegen::own::{Address, Base, count_uses};
+use crate::own::{Address, Base, count_uses};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 

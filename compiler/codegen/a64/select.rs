@@ -7,10 +7,10 @@ use super::inst::{Arg, Inst as MachineInst, Op};
 use super::lowering::{Lowering, Neon};
 use super::registers::{GENERAL, VECTOR};
 use super::rows::{self, Row, Size};
-use crate::codegen::bug::{Mistake, Route};
-use crate::codegen::own::{Access, Address, Bound, Select};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{Inst, Lane, Type, Value};
+use crate::bug::{Mistake, Route};
+use crate::own::{Access, Address, Bound, Select};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{Inst, Lane, Type, Value};
 use regalloc2::{RegClass, VReg};
 
 fn inst(op: Op, args: &[Arg]) -> MachineInst {

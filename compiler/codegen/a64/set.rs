@@ -1,4 +1,4 @@
-//! aarch64 as an instruction set of [`crate::codegen::own`]: registers, moves, jumps.
+//! aarch64 as an instruction set of [`crate::own`]: registers, moves, jumps.
 
 use super::emit::{Emitter, compare, general};
 use super::encode::{Assembler, Flags, Moved, Place, access};
@@ -6,8 +6,8 @@ use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::registers::{GENERAL, SAVED, SAVED_VECTORS, SP, VECTOR, VOLATILE};
 use super::rows::Feature;
-use crate::codegen::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
-use crate::machine::{CpuMachine, Extension};
+use crate::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
+use modelc_machine::{CpuMachine, Extension};
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 
 /// The condition of a jump.

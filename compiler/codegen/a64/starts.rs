@@ -4,7 +4,7 @@
 use super::held::WIDTH;
 use super::inst::{Arg, Function, Inst, Op};
 use super::registers::VECTOR;
-use crate::codegen::own::{Address, Base, Flow, Instruction};
+use crate::own::{Address, Base, Flow, Instruction};
 use regalloc2::VReg;
 
 /// Lets sums load their start vectors. `uses` counts the uses of each register.
@@ -36,7 +36,7 @@ pub(super) fn load_starts(function: &mut Function, uses: &[u32]) {
     }
 }
 
-type End = Option<(Inst, Vec<crate::codegen::own::Edge>)>;
+type End = Option<(Inst, Vec<crate::own::Edge>)>;
 
 /// Returns a load of a whole register, and the number of sums that begin with it. `None` if it has other uses, or a store follows.
 fn starts(inst: &Inst, rest: &[Inst], end: &End, uses: &[u32]) -> Option<(Inst, usize)> {

@@ -2,12 +2,12 @@
 
 use super::lower::Lowering;
 use super::scope::{Address, Index, LOCAL_ALIGNMENT_SHIFT};
-use crate::codegen::CodegenError;
-use crate::codegen::bug::{Form, Mistake, Route};
-use crate::kernel::indices::exponent;
-use crate::kernel::{BinaryOp, Buffer, BufferKind, Inst, Type, Value};
+use crate::CodegenError;
+use crate::bug::{Form, Mistake, Route};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_entity::EntityRef;
+use modelc_kernel::indices::exponent;
+use modelc_kernel::{BinaryOp, Buffer, BufferKind, Inst, Type, Value};
 
 impl Lowering<'_> {
     /// Returns a scalar 64-bit integer as a root plus a constant.

@@ -2,11 +2,11 @@
 
 use super::held::Held;
 use super::lower::Lowering;
-use crate::codegen::bug::Mistake;
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, Lane, Type, UnaryOp, Value};
+use crate::bug::Mistake;
+use crate::{CodegenError, Operation};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use modelc_kernel::{BinaryOp, Lane, Type, UnaryOp, Value};
 
 impl Lowering<'_> {
     /// Makes a constant in every lane.

@@ -3,13 +3,13 @@
 use super::code::Known;
 use super::driver::compile_driver;
 use super::{Optimise, compile_kernel, isa_for, listing, lower};
-use crate::codegen::back_end::{BackEnd, Listing};
-use crate::codegen::driver::language::{Function, KernelConvention};
-use crate::codegen::{Code, CodegenError, RelocationKind, cpu, riscv64};
-use crate::interface::Layout;
-use crate::kernel::Kernel;
-use crate::machine::{CpuMachine, Isa};
+use crate::back_end::{BackEnd, Listing};
+use crate::driver::language::{Function, KernelConvention};
+use crate::{Code, CodegenError, RelocationKind, cpu, riscv64};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use modelc_interface::Layout;
+use modelc_kernel::Kernel;
+use modelc_machine::{CpuMachine, Isa};
 use target_lexicon::Triple;
 
 /// Cranelift as the back end of a machine on a target.

@@ -2,11 +2,11 @@
 
 use super::held::Held;
 use super::lower::Lowering;
-use crate::codegen::CodegenError;
-use crate::codegen::bug::{Mistake, Route};
-use crate::kernel::{Inst, Lane, Region, Value};
+use crate::CodegenError;
+use crate::bug::{Mistake, Route};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, types};
+use modelc_kernel::{Inst, Lane, Region, Value};
 
 /// The range of a counted loop.
 struct Counter {

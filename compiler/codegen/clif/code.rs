@@ -1,6 +1,6 @@
 //! Compilation of a function in Cranelift's language to [`Code`]. Cranelift's names and relocations become ours.
 
-use crate::codegen::{Code, Relocation, RelocationKind, RelocationTarget};
+use crate::{Code, Relocation, RelocationKind, RelocationTarget};
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::function::FunctionStencil;

@@ -2,14 +2,14 @@
 
 use super::code::{self, CodeError};
 use super::lower::lower;
-use crate::codegen::{Bug, Code, CodegenError, riscv64};
-use crate::kernel::Kernel;
-use crate::kernel::verify::verify;
-use crate::machine::{CpuMachine, Isa};
+use crate::{Bug, Code, CodegenError, riscv64};
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{Function, Opcode};
 use cranelift_codegen::isa::TargetIsa;
+use modelc_kernel::Kernel;
+use modelc_kernel::verify::verify;
+use modelc_machine::{CpuMachine, Isa};
 
 /// Compiles a kernel to a function of the target's C calling convention. It takes one pointer for each of [`Kernel::pointer_params`], then the 64-bit
 /// integers. It returns a 32-bit status, 0 when good. The code has no relocations.

@@ -2,11 +2,11 @@
 
 use super::held::{Held, integer_lane, vector_of};
 use super::lower::Lowering;
-use crate::codegen::bug::Mistake;
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{ConvertOp, Lane, Type};
+use crate::bug::Mistake;
+use crate::{CodegenError, Operation};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use modelc_kernel::{ConvertOp, Lane, Type};
 
 impl Lowering<'_> {
     /// Lowers a conversion.

@@ -2,11 +2,11 @@
 
 use super::held::Held;
 use super::lower::Lowering;
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{DotOp, Lane, Rounding, Type};
-use crate::machine::DotProduct;
+use crate::{CodegenError, Operation};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use modelc_kernel::{DotOp, Lane, Rounding, Type};
+use modelc_machine::DotProduct;
 
 impl Lowering<'_> {
     /// Computes a × b + c, rounded once.

@@ -1,12 +1,11 @@
 //! Compilation of the driver's functions through Cranelift, with its whole mid-end.
 
 use super::code::{DATA, EXTERNALS, FUNCTIONS, Known};
-use crate::codegen::driver::language::verify::verify;
-use crate::codegen::driver::language::{
+use crate::driver::language::verify::verify;
+use crate::driver::language::{
     BinaryOp, Callee, CompareOp, End, Function, Inst, KernelConvention, Operand, Region, Signature, Statement, Value, Width,
 };
-use crate::codegen::{Bug, Code, CodegenError};
-use crate::interface::Layout;
+use crate::{Bug, Code, CodegenError};
 use cranelift_codegen::ir::{
     self, AbiParam, Block, BlockArg, ExtFuncData, ExternalName, FuncRef, GlobalValueData, InstBuilder, MemFlagsData, StackSlotData,
     StackSlotKind, Type, UserExternalName, UserFuncName, condcodes::IntCC, types,
@@ -14,6 +13,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_entity::SecondaryMap;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use modelc_interface::Layout;
 
 /// Compiles a function of the driver to a function of the target's C calling convention. `isa` comes from [`super::isa_for`] with
 /// [`super::Optimise::Driver`]. `known` has the functions that were compiled for it before.
@@ -352,10 +352,10 @@ fn flags() -> MemFlagsData {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::clif::{Optimise, isa_for};
-    use crate::codegen::driver::language::function;
-    use crate::codegen::{Relocation, RelocationTarget};
-    use crate::machine::{Isa, MACHINES};
+    use crate::clif::{Optimise, isa_for};
+    use crate::driver::language::function;
+    use crate::{Relocation, RelocationTarget};
+    use modelc_machine::{Isa, MACHINES};
 
     /// Makes a function that calls others with its parameter.
     fn calling(callees: &[Callee]) -> Function {

@@ -5,8 +5,8 @@
 use super::held::Held;
 use super::lower::Lowering;
 use super::scope::FieldsOf;
-use crate::kernel::DotOp;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use modelc_kernel::DotOp;
 
 impl Lowering<'_> {
     /// Computes c plus the products of the fields of each 32-bit lane.

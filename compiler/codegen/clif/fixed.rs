@@ -2,10 +2,10 @@
 
 use super::held::Held;
 use super::lower::Lowering;
-use crate::codegen::CodegenError;
-use crate::kernel::Value;
+use crate::CodegenError;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use modelc_kernel::Value;
 
 impl Lowering<'_> {
     /// Computes signed 64-bit products of four lanes, in two registers.

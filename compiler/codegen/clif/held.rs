@@ -4,8 +4,8 @@
 //! instruction here traps on them). Scalars are one part each, and so are all lanes on a machine without vector registers. A mask consists of integer
 //! lanes of zeros or ones, as wide as the compared lanes; a scalar mask is 0 or 1.
 
-use crate::kernel::{Lane, Type};
 use cranelift_codegen::ir::{self, types};
+use modelc_kernel::{Lane, Type};
 
 /// Bits of a vector register in this back end.
 pub(super) const REGISTER_BITS: u32 = 128;

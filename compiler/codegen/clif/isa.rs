@@ -1,9 +1,9 @@
 //! Settings of Cranelift for a target and a CPU level.
 
-use crate::codegen::{Bug, CodegenError, Unsupported};
-use crate::machine::{CpuMachine, Extension, Isa};
+use crate::{Bug, CodegenError, Unsupported};
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
+use modelc_machine::{CpuMachine, Extension, Isa};
 use std::fmt::Display;
 use target_lexicon::{Architecture, OperatingSystem, Triple};
 
@@ -99,7 +99,7 @@ fn instruction_set_flags(machine: &CpuMachine) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::MACHINES;
+    use modelc_machine::MACHINES;
 
     /// Checks that every machine has a Cranelift target, for Linux and without an operating system. A wrong pair is an error.
     #[test]

@@ -2,18 +2,18 @@
 
 use super::held::{Held, lane_type, part_count, part_type};
 use super::scope::{Address, LOCAL_ALIGNMENT_SHIFT, Scope};
-use crate::codegen::bug::{Form, Mistake, Route};
-use crate::codegen::fold::widened_loads;
-use crate::codegen::unsupported::Lack;
-use crate::codegen::{CodegenError, Operation, index};
-use crate::kernel::indices::Indices;
-use crate::kernel::passes::DEAD;
-use crate::kernel::{BufferKind, ConvertOp, Inst, Kernel, Region, Rounding, Type, Value};
-use crate::machine::{CpuMachine, DotProduct, Isa};
+use crate::bug::{Form, Mistake, Route};
+use crate::fold::widened_loads;
+use crate::unsupported::Lack;
+use crate::{CodegenError, Operation, index};
 use cranelift_codegen::ir::{self, AbiParam, Block, Function, InstBuilder, Signature, StackSlot, StackSlotData, StackSlotKind, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_entity::EntityRef;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use modelc_kernel::indices::Indices;
+use modelc_kernel::passes::DEAD;
+use modelc_kernel::{BufferKind, ConvertOp, Inst, Kernel, Region, Rounding, Type, Value};
+use modelc_machine::{CpuMachine, DotProduct, Isa};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -261,7 +261,7 @@ impl<'a> Lowering<'a> {
             Inst::Constant { bits } => Ok(self.constant(result, ty, *bits)),
             Inst::Binary { op, a, b } => self.binary_values(*op, *a, *b),
             Inst::Unary { op, a } => {
-                let mask = self.ty(*a).lane == crate::kernel::Lane::Mask;
+                let mask = self.ty(*a).lane == modelc_kernel::Lane::Mask;
                 let a = self.get(*a)?;
                 self.unary(*op, &a, mask)
             }
@@ -295,7 +295,7 @@ impl<'a> Lowering<'a> {
                 Ok(self.splat(&a, ty))
             }
             Inst::Extract { a, lane } => {
-                let mask = ty.lane == crate::kernel::Lane::Mask;
+                let mask = ty.lane == modelc_kernel::Lane::Mask;
                 let a = self.get(*a)?;
                 Ok(self.extract(&a, *lane, mask))
             }

@@ -2,9 +2,9 @@
 
 use super::held::{Held, integer_lane};
 use super::lower::Lowering;
-use crate::kernel::CompareOp;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use modelc_kernel::CompareOp;
 
 /// Returns Cranelift's condition of an integer comparison.
 fn integer_condition(op: CompareOp) -> IntCC {

@@ -3,11 +3,11 @@
 use super::held::{Held, integer_lane, part_count, vector_of};
 use super::lower::Lowering;
 use super::scope::Address;
-use crate::codegen::CodegenError;
-use crate::codegen::bug::{Mistake, Route};
-use crate::kernel::{Bounds, Buffer, Inst, Type, Value};
+use crate::CodegenError;
+use crate::bug::{Mistake, Route};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use modelc_kernel::{Bounds, Buffer, Inst, Type, Value};
 
 impl Lowering<'_> {
     pub(super) fn load_at(&mut self, ty: ir::Type, address: Address, further: u32) -> ir::Value {

@@ -2,10 +2,10 @@
 
 use super::held::{Held, register_lanes, vector_of};
 use super::lower::Lowering;
-use crate::codegen::CodegenError;
-use crate::kernel::{HorizontalOp, Lane, Type};
+use crate::CodegenError;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use modelc_kernel::{HorizontalOp, Lane, Type};
 
 /// Positions of the bytes of a result in one register, or in two consecutive registers.
 type Bytes = [u8; 16];

@@ -1,7 +1,7 @@
 //! State of the lowering of a region: indices, addresses, and values that can be used again.
 
-use crate::kernel::{Buffer, Value};
 use cranelift_codegen::ir::{self, MemFlagsData};
+use modelc_kernel::{Buffer, Value};
 use rustc_hash::FxHashMap;
 
 /// Alignment of stack arrays, as an exponent of two: 16 bytes, as the stack pointer has.

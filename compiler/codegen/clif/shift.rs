@@ -3,11 +3,11 @@
 
 use super::held::Held;
 use super::lower::Lowering;
-use crate::codegen::CodegenError;
-use crate::codegen::bug::{Mistake, Route};
-use crate::kernel::BinaryOp;
+use crate::CodegenError;
+use crate::bug::{Mistake, Route};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
+use modelc_kernel::BinaryOp;
 
 impl Lowering<'_> {
     /// Shifts every lane by one constant count.

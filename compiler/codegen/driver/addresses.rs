@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::language::{Builder, Value};
-use crate::program::{Address, Method};
+use modelc_program::{Address, Method};
 
 /// Bases of the program's addresses, as values of the driver function.
 pub struct Addresses<'a> {

@@ -2,8 +2,8 @@
 
 use super::context::{Context, Numbers};
 use super::language::{BinaryOp, Builder, CompareOp, Value, Width};
-use crate::codegen::weights::HEADER_BYTES;
-use crate::interface::{E_ALIGN, E_NULL, E_STATE, record};
+use crate::weights::HEADER_BYTES;
+use modelc_interface::{E_ALIGN, E_NULL, E_STATE, record};
 
 impl Builder {
     /// Returns `MODELC_E_NULL` if the pointer is NULL.
@@ -19,7 +19,7 @@ impl Builder {
     }
 
     /// Checks a state: NULL, alignment, magic and model hash.
-    pub(in crate::codegen) fn check_state(&mut self, context: &Context<'_>, state: Value) {
+    pub(crate) fn check_state(&mut self, context: &Context<'_>, state: Value) {
         self.leave_if_null(state);
         self.leave_if_misaligned(state, context.program.alignment.bytes());
         for (offset, bits) in [(record::MAGIC, record::INITIALISED), (record::HASH, context.model_hash)] {

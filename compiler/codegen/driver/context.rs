@@ -1,11 +1,11 @@
 //! Parameters that the driver's functions are written from.
 
 use super::language::{Callee, KernelConvention, Signature};
-use crate::codegen::constants::ConstantLayout;
-use crate::codegen::vulkan::{GpuOptions, Own};
-use crate::codegen::weights::WeightsHeader;
-use crate::interface::Interface;
-use crate::program::{Device, Level, Program};
+use crate::constants::ConstantLayout;
+use crate::vulkan::{GpuOptions, Own};
+use crate::weights::WeightsHeader;
+use modelc_interface::Interface;
+use modelc_program::{Device, Level, Program};
 
 /// The source of a model's weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,21 +35,21 @@ pub struct DriverOptions {
 }
 
 /// Numbers of functions and data that relocations refer to.
-pub(in crate::codegen) struct Numbers {
+pub(crate) struct Numbers {
     /// The function that asks the CPU for its features. `None` if no instruction can ask.
-    pub(in crate::codegen) cpu: Option<u32>,
+    pub(crate) cpu: Option<u32>,
 }
 
 impl Numbers {
     /// The section of the weights.
-    pub(in crate::codegen) const WEIGHTS: u32 = 0;
+    pub(crate) const WEIGHTS: u32 = 0;
 }
 
 /// A CPU level, its calling convention, and the number of its first kernel.
-pub(in crate::codegen) struct LevelKernels<'a> {
-    pub(in crate::codegen) level: Level<'a>,
-    pub(in crate::codegen) convention: KernelConvention,
-    pub(in crate::codegen) first: u32,
+pub(crate) struct LevelKernels<'a> {
+    pub(crate) level: Level<'a>,
+    pub(crate) convention: KernelConvention,
+    pub(crate) first: u32,
 }
 
 /// The definer of an imported function.
@@ -75,37 +75,37 @@ pub struct Import {
 }
 
 /// The program's GPU part, with the numbers that the driver needs.
-pub(in crate::codegen) struct Gpu<'a> {
+pub(crate) struct Gpu<'a> {
     /// The device of the program.
-    pub(in crate::codegen) device: &'a Device,
+    pub(crate) device: &'a Device,
     /// `true` if `init` fails without a device.
-    pub(in crate::codegen) required: bool,
+    pub(crate) required: bool,
     /// Bytes of the SPIR-V of each kernel.
-    pub(in crate::codegen) module_bytes: Vec<u64>,
+    pub(crate) module_bytes: Vec<u64>,
     /// Number of the data section with the table.
-    pub(in crate::codegen) table: u32,
+    pub(crate) table: u32,
     /// Offset of each region's row in the table.
-    pub(in crate::codegen) rows: Vec<u64>,
+    pub(crate) rows: Vec<u64>,
     /// The runtime's function for each entry.
-    pub(in crate::codegen) entries: [(Own, Callee); 4],
+    pub(crate) entries: [(Own, Callee); 4],
 }
 
 /// Parameters of the functions that write the driver.
-pub(in crate::codegen) struct Context<'a> {
+pub(crate) struct Context<'a> {
     /// The program of the preferred level. It stands for all levels where they agree.
-    pub(in crate::codegen) program: &'a Program,
+    pub(crate) program: &'a Program,
     /// CPU levels, the preferred level first.
-    pub(in crate::codegen) levels: &'a [LevelKernels<'a>],
-    pub(in crate::codegen) interface: &'a Interface,
-    pub(in crate::codegen) constants: &'a ConstantLayout,
-    pub(in crate::codegen) options: &'a DriverOptions,
+    pub(crate) levels: &'a [LevelKernels<'a>],
+    pub(crate) interface: &'a Interface,
+    pub(crate) constants: &'a ConstantLayout,
+    pub(crate) options: &'a DriverOptions,
     /// A hash in the state, so that a model rejects the state of another.
-    pub(in crate::codegen) model_hash: u64,
+    pub(crate) model_hash: u64,
     /// Header of a separate file of weights.
-    pub(in crate::codegen) weights_file: Option<WeightsHeader>,
-    pub(in crate::codegen) numbers: Numbers,
+    pub(crate) weights_file: Option<WeightsHeader>,
+    pub(crate) numbers: Numbers,
     /// Imported functions, in the order of their numbers.
-    pub(in crate::codegen) imports: &'a [Import],
+    pub(crate) imports: &'a [Import],
     /// The program's GPU part.
-    pub(in crate::codegen) gpu: Option<Gpu<'a>>,
+    pub(crate) gpu: Option<Gpu<'a>>,
 }

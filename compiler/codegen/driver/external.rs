@@ -2,8 +2,8 @@
 
 use super::addresses::Addresses;
 use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
-use crate::interface::{E_CUSTOM, Layout, TENSOR, Tensor, element_number, record};
-use crate::program::{Address, External, ExternalTensor};
+use modelc_interface::{E_CUSTOM, Layout, TENSOR, Tensor, element_number, record};
+use modelc_program::{Address, External, ExternalTensor};
 
 /// Returns the signature of custom operators: `int NAME(void *user, const modelc_tensor *in, uint32_t n_in, modelc_tensor *out, uint32_t n_out, const
 /// void *options, size_t options_bytes)`.

@@ -5,9 +5,9 @@ use super::addresses::Addresses;
 use super::context::{Context, Gpu};
 use super::hooks::{AFTER, BEFORE};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
-use crate::codegen::vulkan::{GPU_INFO_BYTES, Own, clear, gpu_info, passed};
-use crate::interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
-use crate::program::{Address, Crossing, Estimate, PortExtent, Residents};
+use crate::vulkan::{GPU_INFO_BYTES, Own, clear, gpu_info, passed};
+use modelc_interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
+use modelc_program::{Address, Crossing, Estimate, PortExtent, Residents};
 
 impl Gpu<'_> {
     /// Calls an entry of the runtime that returns a status.
@@ -133,7 +133,7 @@ pub(super) fn release(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, sta
 }
 
 /// Writes `int gpu(void *arena, modelc_gpu_info *info)`. It also answers for a state that `init` refused because no device was found.
-pub(in crate::codegen) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function {
+pub(crate) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function {
     function(context.interface.layout, Signature::status(2), |e, arguments| {
         let &[arena, info] = arguments else { unreachable!("gpu has two parameters") };
         e.leave_if_null(arena);

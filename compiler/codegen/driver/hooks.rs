@@ -1,8 +1,8 @@
 //! Calls of a profiler before and after each kernel call or region of a device.
 
 use super::language::{Builder, Callee, Signature, Value, Width};
-use crate::interface::E_ABORTED;
-use crate::program::{Program, calls};
+use modelc_interface::E_ABORTED;
+use modelc_program::{Program, calls};
 
 /// `phase` of `on_kernel` before a kernel runs.
 pub const BEFORE: u32 = 0;

@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::gpu;
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
-use crate::interface::{CONFIG, Config, E_ABI, E_ARENA, E_CPU, E_WEIGHTS, record};
-use crate::target::required_features;
+use modelc_interface::{CONFIG, Config, E_ABI, E_ARENA, E_CPU, E_WEIGHTS, record};
+use modelc_target::required_features;
 
 /// Upper limit of the configuration's size. A larger number means that the struct was never filled in.
 const LARGEST_CONFIG: u64 = 4096;

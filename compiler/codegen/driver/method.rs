@@ -7,9 +7,9 @@ use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, 
 use super::rows::{MethodRows, Rows};
 use super::steps::Body;
 use super::{moving, parts, ports, rows};
-use crate::codegen::section::Section;
-use crate::interface::{E_ARENA, record};
-use crate::program::{Address, Method, Step, Visit, walk};
+use crate::section::Section;
+use modelc_interface::{E_ARENA, record};
+use modelc_program::{Address, Method, Step, Visit, walk};
 
 /// Writes `int method(void *arena, const inputs *in, outputs *out)`. The arena must also hold the scratch memory.
 pub fn whole(context: &Context<'_>, split: u32) -> Function {

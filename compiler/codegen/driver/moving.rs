@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::language::{BinaryOp, Builder, CompareOp, Function, Operand, Signature, Value, Width, function};
 use super::ports;
-use crate::machine::Alignment;
-use crate::program::{End, Moving};
+use modelc_machine::Alignment;
+use modelc_program::{End, Moving};
 
 /// Computes the offsets of the places from the start of the scratch memory.
 pub fn offsets(e: &mut Builder, moving: &Moving, extents: &[Value]) -> Vec<Value> {

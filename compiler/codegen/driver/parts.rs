@@ -3,8 +3,8 @@
 
 use super::context::{Context, LevelKernels};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
-use crate::interface::Layout;
-use crate::program::{Call, Parallel, Private, Step, Tasks, Visit, calls, walk};
+use modelc_interface::Layout;
+use modelc_program::{Call, Parallel, Private, Step, Tasks, Visit, calls, walk};
 
 /// Number of threads if the configuration does not give one.
 pub const USUAL_THREADS: i32 = 8;

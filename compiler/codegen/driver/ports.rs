@@ -2,8 +2,8 @@
 
 use super::addresses::Addresses;
 use super::language::{BinaryOp, Builder, CompareOp, Operand, Value, Width};
-use crate::interface::{E_SHAPE, Field};
-use crate::program::{Address, Method, Port};
+use modelc_interface::{E_SHAPE, Field};
+use modelc_program::{Address, Method, Port};
 
 /// Loads and checks the addresses of the caller's buffers.
 pub fn buffers(e: &mut Builder, base: Value, ports: &[Port], fields: &[Field]) -> Vec<Value> {

@@ -6,9 +6,9 @@
 use super::addresses::Addresses;
 use super::context::{Context, LevelKernels};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, KernelConvention, Operand, Signature, Value, Width, function};
-use crate::codegen::section::Section;
-use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
-use crate::program::{Address, Call, Division, Step, lists};
+use crate::section::Section;
+use crate::{Relocation, RelocationKind, RelocationTarget};
+use modelc_program::{Address, Call, Division, Step, lists};
 
 /// Estimated bytes of code for an argument of a call.
 const CODE_OF_ARGUMENT: usize = 8;

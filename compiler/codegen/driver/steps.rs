@@ -7,8 +7,8 @@ use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Sig
 use super::parts::{self, InTasks};
 use super::rows::MethodRows;
 use super::{external, gpu};
-use crate::interface::{E_ABORTED, record};
-use crate::program::{Address, Blocks, Call, Parallel, Step, Tasks, calls};
+use modelc_interface::{E_ABORTED, record};
+use modelc_program::{Address, Blocks, Call, Parallel, Step, Tasks, calls};
 
 /// The writer of a method's steps.
 pub struct Body<'a> {

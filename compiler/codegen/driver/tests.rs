@@ -11,13 +11,13 @@ use super::lifecycle::{self, init};
 use super::parts::InTasks;
 use super::rows::{self, Rows};
 use super::{Callees, split, whole};
-use crate::codegen::constants::ConstantLayout;
-use crate::codegen::section::Contents;
-use crate::codegen::{RelocationKind, RelocationTarget};
-use crate::interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E_SHAPE, E_STATE, Interface, Layout, record};
-use crate::ir::{Data, ElementType, PortNotes};
-use crate::machine::machine;
-use crate::program::{
+use crate::constants::ConstantLayout;
+use crate::section::Contents;
+use crate::{RelocationKind, RelocationTarget};
+use modelc_interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E_SHAPE, E_STATE, Interface, Layout, record};
+use modelc_ir::{Data, ElementType, PortNotes};
+use modelc_machine::machine;
+use modelc_program::{
     Address, Blob, Blocks, Call, Crossing, Division, End, Level, Method, Moving, MovingPlace, Origin, Parallel, Port, PortExtent, Private,
     Program, Ranges, Size, Step, Tasks, Variable,
 };

@@ -1,6 +1,6 @@
 //! Buffer of emitted code.
 
-use crate::codegen::Relocation;
+use crate::Relocation;
 
 /// Emitted bytes of code, with relocations and references to constants after the code.
 #[derive(Debug)]

@@ -274,8 +274,8 @@ pub enum NumberError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::CodegenError;
-    use crate::diagnostic::codes;
+    use crate::CodegenError;
+    use modelc_diagnostic::codes;
 
     #[test]
     fn errors_name_the_function_and_the_mistake() {

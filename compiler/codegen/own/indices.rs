@@ -4,10 +4,10 @@
 use super::address::{Access, Address, Base};
 use super::lowering::{Lowering, Select};
 use super::scope::{Linear, Scope, Terms};
-use crate::codegen::CodegenError;
-use crate::codegen::bug::{Form, Mistake};
-use crate::kernel::{Buffer, Inst, Type, Value};
+use crate::CodegenError;
+use crate::bug::{Form, Mistake};
 use cranelift_entity::EntityRef;
+use modelc_kernel::{Buffer, Inst, Type, Value};
 use regalloc2::VReg;
 
 impl<S: Select> Lowering<'_, S> {

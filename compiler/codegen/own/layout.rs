@@ -4,7 +4,7 @@ use super::allocate::Flat;
 use super::buffer::Buffer;
 use super::error::AssemblyError;
 use super::instruction::{Flow, Instruction, InstructionSet, Need};
-use crate::codegen::Code;
+use crate::Code;
 use regalloc2::{Allocation, Edit, InstOrEdit, Output, PReg, PRegSet};
 use smallvec::SmallVec;
 

@@ -1,7 +1,7 @@
 //! Values that are indices because of their uses. This matters on machines with 32-bit indices, where scalars of this type are also other numbers.
 
-use crate::kernel::{BinaryOp, Inst, Kernel, Type, Value};
 use cranelift_entity::EntitySet;
+use modelc_kernel::{BinaryOp, Inst, Kernel, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// Returns the values of the index type that accesses and loops use, and the operands of these values.
@@ -44,9 +44,9 @@ fn addends(inst: &Inst) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Lane;
-    use crate::kernel::text::parse_kernel;
     use cranelift_entity::EntityRef;
+    use modelc_kernel::Lane;
+    use modelc_kernel::text::parse_kernel;
 
     #[test]
     fn indices_are_told_from_other_words() {

@@ -4,9 +4,9 @@ use super::address::Bound;
 use super::function::{Block, Edge};
 use super::lowering::{Lowering, Select};
 use super::scope::Scope;
-use crate::codegen::CodegenError;
-use crate::codegen::bug::{Mistake, Route};
-use crate::kernel::{Inst, Region, Value};
+use crate::CodegenError;
+use crate::bug::{Mistake, Route};
+use modelc_kernel::{Inst, Region, Value};
 use regalloc2::VReg;
 
 /// Bounds and step of a counted loop.

@@ -1,8 +1,8 @@
 //! Index values that a region has computed.
 
 use super::function::Block;
-use crate::kernel::Buffer;
-use crate::kernel::indices::Sum;
+use modelc_kernel::Buffer;
+use modelc_kernel::indices::Sum;
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 

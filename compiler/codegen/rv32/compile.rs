@@ -3,15 +3,15 @@
 use super::listing::text;
 use super::lowering::Riscv;
 use super::set::Riscv32;
-use crate::codegen::own::words::{step_pointers, word_kernel};
-use crate::codegen::own::{Emitted, Function, count_uses, sweep};
-use crate::codegen::{Code, CodegenError};
-use crate::kernel::Kernel;
-use crate::machine::CpuMachine;
+use crate::own::words::{step_pointers, word_kernel};
+use crate::own::{Emitted, Function, count_uses, sweep};
+use crate::{Code, CodegenError};
+use modelc_kernel::Kernel;
+use modelc_machine::CpuMachine;
 use regalloc2::RegClass;
 
 /// Compiles a kernel with narrow indices to a function of the C convention. It has one pointer for each of [`Kernel::pointer_params`], then the
-/// integers, a word each. It returns a status, which is 0 if there is no error. Its relocations name functions of [`crate::codegen::support`] alone.
+/// integers, a word each. It returns a status, which is 0 if there is no error. Its relocations name functions of [`crate::support`] alone.
 ///
 /// # Errors
 /// [`CodegenError::Kernel`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.

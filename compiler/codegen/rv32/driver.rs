@@ -2,12 +2,12 @@
 
 use super::lowering::Riscv;
 use super::set::Riscv32;
-use crate::codegen::driver::language as driver;
-use crate::codegen::own::words::{word_driver, word_support};
-use crate::codegen::support::Support;
-use crate::codegen::{Code, CodegenError};
-use crate::kernel::Kernel;
-use crate::machine::CpuMachine;
+use crate::driver::language as driver;
+use crate::own::words::{word_driver, word_support};
+use crate::support::Support;
+use crate::{Code, CodegenError};
+use modelc_kernel::Kernel;
+use modelc_machine::CpuMachine;
 
 /// Compiles a function of the driver.
 ///

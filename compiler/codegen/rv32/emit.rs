@@ -6,8 +6,8 @@ use super::inst::{Arg, Inst, Op};
 use super::jump::{Condition, Relation, skip};
 use super::registers::{GENERAL, RA, SP, ZERO};
 use super::rows::{self, Row};
-use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
-use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
+use crate::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
+use crate::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 

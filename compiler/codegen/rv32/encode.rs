@@ -2,7 +2,7 @@
 
 use super::registers::{SP, ZERO, is_low};
 use super::rows::{self, Number, Row, Short, Slot};
-use crate::codegen::own::{AssemblyError, Buffer, RowFault};
+use crate::own::{AssemblyError, Buffer, RowFault};
 
 /// Reference to a constant after the code. There is none: numbers are in instructions.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use super::encode::{Assembler, Operand, fits, halves};
 use super::registers::{GENERAL, RA, SAVED, SAVED_SINGLES, SCRATCH, SINGLE, SP};
 use super::rows;
-use crate::codegen::own::{AssemblyError, Need};
+use crate::own::{AssemblyError, Need};
 use regalloc2::PReg;
 
 /// Reach of short instructions from the stack pointer, in bytes.

@@ -3,8 +3,8 @@
 use super::jump::Relation;
 use super::registers::{CHANGED, CHANGED_SINGLES, GENERAL, RA, SINGLE};
 use super::rows::Row;
-use crate::codegen::own::words;
-pub(super) use crate::codegen::own::words::Arg;
+use crate::own::words;
+pub(super) use crate::own::words::Arg;
 use regalloc2::{PReg, PRegSet};
 
 /// Operation of an instruction.

@@ -2,7 +2,7 @@
 
 use super::encode::Assembler;
 use super::registers::{ZERO, is_low};
-use crate::codegen::own::Reach;
+use crate::own::Reach;
 
 /// Relation of one register to another, by its number in branches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
 //! Code as text that GNU's assembler takes: an instruction a line, by its bits.
 
-use crate::codegen::own::Emitted;
+use crate::own::Emitted;
 use std::fmt::Write;
 
 /// One instruction a line, blocks that are jumped to by their offsets.
@@ -25,7 +25,7 @@ pub(super) fn text(emitted: &Emitted) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::Code;
+    use crate::Code;
 
     #[test]
     fn instructions_have_16_or_32_bits() {

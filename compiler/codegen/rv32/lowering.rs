@@ -1,10 +1,10 @@
 //! The state of lowering a kernel.
 
-use crate::codegen::own::words::widened;
-use crate::codegen::own::{self, Block};
-use crate::kernel::{Kernel, Value};
-use crate::machine::{CpuMachine, Extension};
+use crate::own::words::widened;
+use crate::own::{self, Block};
 use cranelift_entity::EntitySet;
+use modelc_kernel::{Kernel, Value};
+use modelc_machine::{CpuMachine, Extension};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 

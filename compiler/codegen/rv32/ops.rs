@@ -5,8 +5,8 @@ use super::inst::Arg;
 use super::jump::Relation;
 use super::lowering::Lowering;
 use super::rows::{self, Row};
-use crate::codegen::own::words::{self, Operand, Ops, Test, WordOp, Words};
-use crate::kernel::CompareOp;
+use crate::own::words::{self, Operand, Ops, Test, WordOp, Words};
+use modelc_kernel::CompareOp;
 use regalloc2::VReg;
 
 /// Operand that stands for 0 in the place of a register.

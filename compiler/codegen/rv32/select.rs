@@ -5,9 +5,9 @@ use super::inst::{Arg, Inst, Own};
 use super::lowering::Riscv;
 use super::registers::{FIRST, GENERAL, PARAMETERS};
 use super::rows::{self, Row};
-use crate::codegen::own::words::{Rows, WordSet, exponent};
-use crate::codegen::own::{Access, Address, Block};
-use crate::kernel::Lane;
+use crate::own::words::{Rows, WordSet, exponent};
+use crate::own::{Access, Address, Block};
+use modelc_kernel::Lane;
 use regalloc2::{PReg, VReg};
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! 32-bit RISC-V as an instruction set of [`crate::codegen::own`]: registers, moves, jumps.
+//! 32-bit RISC-V as an instruction set of [`crate::own`]: registers, moves, jumps.
 
 use super::emit::{Emitter, condition};
 use super::encode::{Assembler, Operand, Reference};
@@ -7,8 +7,8 @@ use super::inst::{Inst, Op};
 use super::jump::{Condition, jump, reaches};
 use super::registers::{CHANGED, CHANGED_SINGLES, FIRST, GENERAL, RA, SAVED, SAVED_SINGLES, SINGLE};
 use super::rows::Feature;
-use crate::codegen::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
-use crate::machine::{CpuMachine, Extension};
+use crate::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
+use modelc_machine::{CpuMachine, Extension};
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 
 /// The instruction set of one level.

@@ -5,8 +5,8 @@ use super::inst::{Arg, Inst};
 use super::jump::Relation;
 use super::lowering::Riscv;
 use super::rows::{self, Row};
-use crate::codegen::own::words::{Stepped, Term};
-use crate::codegen::own::{Address, Base};
+use crate::own::words::{Stepped, Term};
+use crate::own::{Address, Base};
 
 impl Stepped for Riscv {
     const BELOW: Relation = Relation::Below;

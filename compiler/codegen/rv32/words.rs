@@ -6,12 +6,12 @@ use super::lowering::Lowering;
 use super::ops::{ZERO, relation};
 use super::registers::SINGLE;
 use super::rows;
-use crate::codegen::own::Address;
-use crate::codegen::own::words::{Operand, Ops, Test, VectorOps, WordOp, Words};
-use crate::codegen::support::{Format, Support};
-use crate::codegen::unsupported::Lack;
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, UnaryOp, Value};
+use crate::own::Address;
+use crate::own::words::{Operand, Ops, Test, VectorOps, WordOp, Words};
+use crate::support::{Format, Support};
+use crate::unsupported::Lack;
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, ConvertOp, Lane, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {

@@ -3,9 +3,9 @@
 use super::assembler::{Extended, Register};
 use super::lower::{Held, Lowering};
 use super::place::{At, View, elements_of_word};
-use crate::codegen::CodegenError;
-use crate::codegen::unsupported::Lack;
-use crate::kernel::{Bounds, Buffer, Type, Value};
+use crate::CodegenError;
+use crate::unsupported::Lack;
+use modelc_kernel::{Bounds, Buffer, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{Op, Word};
 

@@ -5,8 +5,8 @@
 
 use super::assembler::{Extended, Kind, Register};
 use super::lower::{Held, Lowering, Position};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, CompareOp, Lane, Rounding, Type, UnaryOp, Value};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, CompareOp, Lane, Rounding, Type, UnaryOp, Value};
 use rspirv::spirv::{Decoration, Op, Word};
 
 impl Lowering<'_> {

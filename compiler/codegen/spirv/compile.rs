@@ -1,13 +1,13 @@
 //! Compilation of a kernel to a module.
 
 use super::lower::Lowering;
-use crate::codegen::CodegenError;
-use crate::codegen::bug::Mistake;
-use crate::codegen::unsupported::{Excess, Lack};
-use crate::kernel::passes::DEAD;
-use crate::kernel::verify::verify;
-use crate::machine::Gpu;
-use crate::program::DeviceKernel;
+use crate::CodegenError;
+use crate::bug::Mistake;
+use crate::unsupported::{Excess, Lack};
+use modelc_kernel::passes::DEAD;
+use modelc_kernel::verify::verify;
+use modelc_machine::Gpu;
+use modelc_program::DeviceKernel;
 use rspirv::binary::Assemble;
 use rspirv::dr;
 use rspirv::spirv::{Capability, Op};
@@ -47,8 +47,8 @@ pub fn lowered(DeviceKernel { kernel, bindings, shares }: &DeviceKernel, gpu: &G
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::text::parse_kernel;
-    use crate::machine::GPUS;
+    use modelc_kernel::text::parse_kernel;
+    use modelc_machine::GPUS;
 
     /// Returns the error of a kernel for devices of the first profile.
     fn refused(text: &str) -> String {

@@ -4,10 +4,10 @@ use super::assembler::{Incoming, Kind, Register};
 use super::dispatch::groups;
 use super::lower::{Lowering, Position, Rounds};
 use super::place::View;
-use crate::codegen::CodegenError;
-use crate::codegen::bug::Mistake;
-use crate::codegen::unsupported::Lack;
-use crate::kernel::{Grid, Region, Value};
+use crate::CodegenError;
+use crate::bug::Mistake;
+use crate::unsupported::Lack;
+use modelc_kernel::{Grid, Region, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{BuiltIn, Decoration, LoopControl, MemorySemantics, Op, Scope, SelectionControl, StorageClass, Word};
 

@@ -2,8 +2,8 @@
 
 use super::assembler::{Kind, Register};
 use super::lower::{Held, Lowering};
-use crate::codegen::CodegenError;
-use crate::kernel::{ConvertOp, Lane, Type, Value};
+use crate::CodegenError;
+use modelc_kernel::{ConvertOp, Lane, Type, Value};
 use rspirv::spirv::{Op, Word};
 
 /// Limits of 32-bit integers as floats: 2³¹ and 2³².

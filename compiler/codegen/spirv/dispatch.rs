@@ -1,6 +1,6 @@
 //! The number of workgroups of a dispatch.
 
-use crate::kernel::Grid;
+use modelc_kernel::Grid;
 
 /// Returns the workgroups that run all positions of a grid: per row, rows, and 1.
 pub fn groups(grid: &Grid) -> [u32; 3] {

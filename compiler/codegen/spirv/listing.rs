@@ -1,9 +1,9 @@
 //! The text of a module, one instruction a line.
 
 use super::compile::lowered;
-use crate::codegen::CodegenError;
-use crate::machine::Gpu;
-use crate::program::DeviceKernel;
+use crate::CodegenError;
+use modelc_machine::Gpu;
+use modelc_program::DeviceKernel;
 use rspirv::binary::Disassemble;
 
 /// Prints the instructions of a kernel.

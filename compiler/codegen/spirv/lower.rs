@@ -5,13 +5,13 @@
 
 use super::assembler::{Assembler, Kind, Register};
 use super::place::Place;
-use crate::codegen::bug::{Mistake, Route};
-use crate::codegen::unsupported::{Excess, GPU, Lack};
-use crate::codegen::{CodegenError, Operation, Unsupported};
-use crate::kernel::indices::Indices;
-use crate::kernel::{Buffer, DotOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
-use crate::machine::Gpu;
+use crate::bug::{Mistake, Route};
+use crate::unsupported::{Excess, GPU, Lack};
+use crate::{CodegenError, Operation, Unsupported};
 use cranelift_entity::EntityRef;
+use modelc_kernel::indices::Indices;
+use modelc_kernel::{Buffer, DotOp, Inst, Kernel, Lane, Region, Statement, Type, Value};
+use modelc_machine::Gpu;
 use rspirv::spirv::{Op, Word};
 use std::collections::HashSet;
 

@@ -3,13 +3,13 @@
 use super::assembler::{Kind, Register};
 use super::lower::Lowering;
 use super::place::{At, Place, View, elements_of_word};
-use crate::codegen::CodegenError;
-use crate::codegen::bug::Mistake;
-use crate::codegen::unsupported::Excess;
-use crate::kernel::indices::exponent;
-use crate::kernel::{Buffer, BufferData, BufferKind, Inst, Lane, Run};
-use crate::machine::Gpu;
+use crate::CodegenError;
+use crate::bug::Mistake;
+use crate::unsupported::Excess;
 use cranelift_entity::EntityRef;
+use modelc_kernel::indices::exponent;
+use modelc_kernel::{Buffer, BufferData, BufferKind, Inst, Lane, Run};
+use modelc_machine::Gpu;
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Decoration, Op, StorageClass, Word};
 
@@ -131,7 +131,7 @@ impl Lowering<'_> {
     /// # Errors
     /// [`CodegenError::Unsupported`] if it has 64 bits.
     pub fn element_register(&self, lane: Lane) -> Result<Register, CodegenError> {
-        self.register(crate::kernel::Type::scalar(lane))
+        self.register(modelc_kernel::Type::scalar(lane))
     }
 
     /// Returns the view for an access to a buffer in device memory. The access begins at a multiple of `aligned` elements, and consists of whole

@@ -3,7 +3,7 @@
 use super::assembler::Register;
 use super::lower::{Held, Lowering};
 use super::place::{At, View, elements_of_word};
-use crate::kernel::{Buffer, Inst, Lane, Type};
+use modelc_kernel::{Buffer, Inst, Lane, Type};
 use rspirv::dr::Operand;
 use rspirv::spirv::{Op, Scope, Word};
 

@@ -7,7 +7,7 @@
 //! A local array is an array of registers of the function; a shared array is one of the workgroup. If elements of 8 or 16 bits are only accessed as
 //! whole words, the shared array consists of words.
 
-use crate::kernel::{Lane, Value};
+use modelc_kernel::{Lane, Value};
 use rspirv::spirv::{StorageClass, Word};
 
 /// The element type in which the shader sees a storage buffer.

@@ -2,8 +2,8 @@
 
 use super::assembler::Register;
 use super::lower::{Held, Lowering};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{DotOp, HorizontalOp, Lane, Type, Value};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{DotOp, HorizontalOp, Lane, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, Op, PackedVectorFormat, Word};
 

@@ -3,7 +3,7 @@
 use super::encode::{Assembler, double, single};
 use super::registers::SP;
 use super::rows::Single;
-use crate::codegen::own::{AddressError, AssemblyError};
+use crate::own::{AddressError, AssemblyError};
 
 /// Type of a load or store of a general-purpose register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,11 +11,11 @@ use super::rounds::count_rounds;
 use super::set::Thumb2;
 use super::steps::step_by_access;
 use super::sums::keep_sums;
-use crate::codegen::own::words::{step_pointers, word_kernel};
-use crate::codegen::own::{Emitted, Function, count_uses, sweep};
-use crate::codegen::{Code, CodegenError};
-use crate::kernel::Kernel;
-use crate::machine::{CpuMachine, Extension};
+use crate::own::words::{step_pointers, word_kernel};
+use crate::own::{Emitted, Function, count_uses, sweep};
+use crate::{Code, CodegenError};
+use modelc_kernel::Kernel;
+use modelc_machine::{CpuMachine, Extension};
 use regalloc2::RegClass;
 
 /// Compiles a kernel with 32-bit indices to a function of the procedure call standard for Arm (AAPCS). It takes one pointer for each of

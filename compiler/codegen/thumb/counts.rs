@@ -2,7 +2,7 @@
 
 use super::inst::{Arg, Inst, Op, Own};
 use super::vectors::{Part, Vector};
-use crate::codegen::own::Function;
+use crate::own::Function;
 use regalloc2::VReg;
 
 /// Number of elements in the predicate register, and the exponent of their bytes.
@@ -52,9 +52,9 @@ fn moved(inst: &mut Inst) -> Option<&mut Vector> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::own::Address;
-    use crate::codegen::own::words::Element;
-    use crate::codegen::thumb::encode::Flags;
+    use crate::own::Address;
+    use crate::own::words::Element;
+    use crate::thumb::encode::Flags;
     use regalloc2::RegClass;
 
     #[test]

@@ -9,8 +9,8 @@ use super::rows::{self, Row, Single};
 use super::spill::far_access;
 use super::sums::sums;
 use super::vectors::{Vector, access_vector, choose_lanes, predicate, step_vector};
-use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
-use crate::codegen::{Relocation, RelocationKind, RelocationTarget};
+use crate::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
+use crate::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::{PReg, RegClass};
 use smallvec::SmallVec;
 

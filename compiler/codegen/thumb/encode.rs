@@ -1,8 +1,8 @@
 //! Encoding of instructions: a row defines the fields of the operands. The 16-bit form is used if the operands fit.
 
 use super::rows::{Number, Row, Short, Single, Slot};
-pub(super) use crate::codegen::arm::Flags;
-use crate::codegen::own::{AssemblyError, Buffer, RowFault};
+pub(super) use crate::arm::Flags;
+use crate::own::{AssemblyError, Buffer, RowFault};
 use std::convert::Infallible;
 
 /// Buffer of emitted code. No instruction refers to a constant after the code: constants are in instructions.

@@ -3,7 +3,7 @@
 use super::inst::{Arg, Inst, Op};
 use super::registers::{GENERAL, LR};
 use super::rows;
-use crate::codegen::own::{BlockData, Function, count_uses};
+use crate::own::{BlockData, Function, count_uses};
 use regalloc2::{PReg, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 

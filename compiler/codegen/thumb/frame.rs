@@ -2,7 +2,7 @@
 
 use super::encode::Assembler;
 use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS, double_register};
-use crate::codegen::own::Need;
+use crate::own::Need;
 use regalloc2::PReg;
 
 /// A stack frame. From high to low addresses, it has saved registers and the return address, saved floats, spill slots, and stack arrays. Arguments

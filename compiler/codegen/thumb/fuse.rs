@@ -2,7 +2,7 @@
 
 use super::inst::{Arg, Inst, Op};
 use super::rows::{self, Row};
-use crate::codegen::own::{Address, Base, Function};
+use crate::own::{Address, Base, Function};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
@@ -144,8 +144,8 @@ fn with(row: &Row, made: &Row, to: Arg, a: Arg, operands: &[Arg]) -> Option<Inst
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::own::count_uses;
-    use crate::codegen::thumb::inst::Own;
+    use crate::own::count_uses;
+    use crate::thumb::inst::Own;
     use regalloc2::RegClass;
 
     /// Fuses a list of instructions, and returns the names of the remaining ones.

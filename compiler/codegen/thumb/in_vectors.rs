@@ -1,9 +1,9 @@
 //! Values of a kernel that vector registers hold.
 
-use crate::codegen::own::words::{lanes, vectors};
-use crate::kernel::{Inst, Kernel, Lane, Value};
-use crate::machine::{CpuMachine, Extension};
+use crate::own::words::{lanes, vectors};
 use cranelift_entity::EntitySet;
+use modelc_kernel::{Inst, Kernel, Lane, Value};
+use modelc_machine::{CpuMachine, Extension};
 
 /// Values that vector registers hold.
 pub(super) struct InVectors {
@@ -38,11 +38,11 @@ fn fuses_doubles(kernel: &Kernel) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::thumb::compile_kernel;
-    use crate::kernel::intervals::Assumed;
-    use crate::kernel::passes::narrow;
-    use crate::kernel::text::parse_kernel;
-    use crate::machine::machine;
+    use crate::thumb::compile_kernel;
+    use modelc_kernel::intervals::Assumed;
+    use modelc_kernel::passes::narrow;
+    use modelc_kernel::text::parse_kernel;
+    use modelc_machine::machine;
 
     /// A constant mask takes all lanes of one operand.
     #[test]

@@ -5,9 +5,9 @@ use super::encode::Flags;
 use super::registers::{CLOBBERED, GENERAL, LOW, SAVED_SINGLES, SINGLE};
 use super::rows::Row;
 use super::vectors::Vector;
-use crate::codegen::own::Address;
-use crate::codegen::own::words;
-pub(super) use crate::codegen::own::words::Arg;
+use crate::own::Address;
+use crate::own::words;
+pub(super) use crate::own::words::Arg;
 use regalloc2::{Operand, OperandConstraint, PReg, PRegSet};
 
 /// Operation of an instruction.

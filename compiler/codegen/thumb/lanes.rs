@@ -6,11 +6,11 @@ use super::ops::flags;
 use super::registers::VECTORS;
 use super::rows::{self, Row};
 use super::vectors::{Part, Vector};
-use crate::codegen::CodegenError;
-use crate::codegen::own::Address;
-use crate::codegen::own::words::{ByteOp, Element, LaneOp, LaneShift, LaneTest, Ops, VectorOps, WithWord};
-use crate::codegen::unsupported::Lack;
-use crate::kernel::Value;
+use crate::CodegenError;
+use crate::own::Address;
+use crate::own::words::{ByteOp, Element, LaneOp, LaneShift, LaneTest, Ops, VectorOps, WithWord};
+use crate::unsupported::Lack;
+use modelc_kernel::Value;
 use regalloc2::VReg;
 
 /// Returns the row of an operation.

@@ -1,6 +1,6 @@
 //! Listing of code for the GNU assembler: one instruction a line, as halfwords.
 
-use crate::codegen::own::Emitted;
+use crate::own::Emitted;
 use std::fmt::Write;
 
 /// Lists one instruction a line. Targets of jumps have a label with their offset.
@@ -25,7 +25,7 @@ pub(super) fn text(emitted: &Emitted) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::Code;
+    use crate::Code;
 
     #[test]
     fn instructions_have_one_or_two_halfwords() {

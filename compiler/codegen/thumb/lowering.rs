@@ -2,11 +2,11 @@
 
 use super::in_vectors::InVectors;
 use super::set::formats;
-use crate::codegen::own::words::{factors, shared_factors, widened};
-use crate::codegen::own::{self, Block};
-use crate::kernel::{Kernel, Lane, Value};
-use crate::machine::{CpuMachine, Extension};
+use crate::own::words::{factors, shared_factors, widened};
+use crate::own::{self, Block};
 use cranelift_entity::EntitySet;
+use modelc_kernel::{Kernel, Lane, Value};
+use modelc_machine::{CpuMachine, Extension};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 

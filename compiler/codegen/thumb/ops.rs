@@ -4,8 +4,8 @@ use super::encode::{Flags, modified};
 use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
 use super::rows::{self, Row};
-use crate::codegen::own::words::{Operand, Ops, Test, WordOp, Words};
-use crate::kernel::CompareOp;
+use crate::own::words::{Operand, Ops, Test, WordOp, Words};
+use modelc_kernel::CompareOp;
 use regalloc2::VReg;
 
 /// The flags after a comparison.

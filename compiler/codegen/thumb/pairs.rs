@@ -2,7 +2,7 @@
 
 use super::access::float_reaches;
 use super::inst::{Arg, Inst, Op, Own};
-use crate::codegen::own::{Address, Function};
+use crate::own::{Address, Function};
 
 /// Joins pairs of loads and pairs of stores of neighbouring words at multiples of four bytes.
 pub(super) fn pair_words(function: &mut Function<Inst>) {

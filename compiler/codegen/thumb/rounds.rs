@@ -5,8 +5,8 @@ use super::inst::{Arg, Inst, Op};
 use super::lowering::Thumb;
 use super::registers::{GENERAL, LR};
 use super::rows;
-use crate::codegen::own::words::{Numbers, Round, exponent, sum};
-use crate::codegen::own::{BlockData, Function, Instruction};
+use crate::own::words::{Numbers, Round, exponent, sum};
+use crate::own::{BlockData, Function, Instruction};
 use regalloc2::{Operand, OperandKind, PReg, VReg};
 use rustc_hash::FxHashSet;
 

@@ -7,9 +7,9 @@ use super::ops::{compares_with, sum_with};
 use super::registers::{GENERAL, PARAMETERS};
 use super::rows::{self, Row};
 use super::vectors::Vector;
-use crate::codegen::own::words::{Filled, Rows, VECTOR, WordSet, exponent};
-use crate::codegen::own::{Access, Address, Base, Block};
-use crate::kernel::{Lane, Value};
+use crate::own::words::{Filled, Rows, VECTOR, WordSet, exponent};
+use crate::own::{Access, Address, Base, Block};
+use modelc_kernel::{Lane, Value};
 use regalloc2::{PReg, VReg};
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! Thumb-2 as an instruction set of [`crate::codegen::own`]: registers, moves and jumps.
+//! Thumb-2 as an instruction set of [`crate::own`]: registers, moves and jumps.
 
 use super::emit::{Emitter, compare, compare_number, general};
 use super::encode::{Assembler, Flags};
@@ -8,9 +8,9 @@ use super::inst::{Arg, Inst, Op};
 use super::registers::{DOUBLES, FIRST_SAVED_VECTOR, GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS, double_register};
 use super::rows::Feature;
 use super::spill::spill;
-use crate::codegen::own::{AssemblyError, InstructionSet, Need, Position, Reach};
-use crate::kernel::{Kernel, Lane};
-use crate::machine::{CpuMachine, Extension};
+use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
+use modelc_kernel::{Kernel, Lane};
+use modelc_machine::{CpuMachine, Extension};
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 use std::convert::Infallible;
 use std::ops::Range;

@@ -6,8 +6,8 @@ use super::frame::Frame;
 use super::registers::{SP, double_number};
 use super::rows;
 use super::vectors::{Part, Vector, access_vector};
-use crate::codegen::own::words::Element;
-use crate::codegen::own::{AssemblyError, Missing};
+use crate::own::words::Element;
+use crate::own::{AssemblyError, Missing};
 use regalloc2::{Allocation, PReg, RegClass};
 
 /// Writes a move between a register and its spill slot.

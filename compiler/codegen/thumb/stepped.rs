@@ -4,8 +4,8 @@ use super::encode::Flags;
 use super::inst::Inst;
 use super::lowering::Thumb;
 use super::rows::{self, Row};
-use crate::codegen::own::Address;
-use crate::codegen::own::words::{Stepped, Term};
+use crate::own::Address;
+use crate::own::words::{Stepped, Term};
 
 impl Stepped for Thumb {
     const BELOW: Flags = Flags::Below;

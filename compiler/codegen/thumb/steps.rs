@@ -2,8 +2,8 @@
 
 use super::inst::{Arg, Inst, Op};
 use super::lowering::Thumb;
-use crate::codegen::own::words::sum_of;
-use crate::codegen::own::{Address, Base, Function, count_uses};
+use crate::own::words::sum_of;
+use crate::own::{Address, Base, Function, count_uses};
 use regalloc2::VReg;
 
 /// Lets an access step its pointer, if a loop only adds a constant to the pointer at the end of a round.

@@ -2,7 +2,7 @@
 
 use super::inst::{Arg, Inst, Op};
 use super::rows::{FOUR, Row};
-use crate::codegen::own::Function;
+use crate::own::Function;
 use regalloc2::VReg;
 use rustc_hash::FxHashSet;
 
@@ -32,8 +32,8 @@ pub(super) fn sums(row: &Row) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::own::count_uses;
-    use crate::codegen::thumb::rows;
+    use crate::own::count_uses;
+    use crate::thumb::rows;
     use regalloc2::RegClass;
 
     #[test]

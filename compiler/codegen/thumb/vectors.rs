@@ -3,8 +3,8 @@
 use super::access::Place;
 use super::encode::{Assembler, Flags, vector};
 use super::rows::Single;
-use crate::codegen::own::words::Element;
-use crate::codegen::own::{AddressError, AssemblyError, Missing};
+use crate::own::words::Element;
+use crate::own::{AddressError, AssemblyError, Missing};
 
 /// Type of a load or a store of a vector register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,11 +6,11 @@ use super::lowering::Lowering;
 use super::ops::{compares_with, flags};
 use super::registers::SINGLE;
 use super::rows::{self, Row};
-use crate::codegen::own::Address;
-use crate::codegen::own::words::{DOUBLES, Half, Operand, Ops, Test, WordOp, Words};
-use crate::codegen::support::Support;
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, UnaryOp, Value};
+use crate::own::Address;
+use crate::own::words::{DOUBLES, Half, Operand, Ops, Test, WordOp, Words};
+use crate::support::Support;
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, ConvertOp, Lane, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
 /// Returns the type of the float in a register.

@@ -2,7 +2,7 @@
 
 use super::runtime::{Own, Runtime};
 use super::{choose, close, memory, open, pipelines, record, report, run};
-use crate::codegen::driver::language::Function;
+use crate::driver::language::Function;
 
 impl Runtime {
     /// Writes all functions, in the order of their numbers.

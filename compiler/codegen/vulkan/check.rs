@@ -1,9 +1,9 @@
 //! A last check of a device: all numbers are in range, and all operands are inside their bindings, as Vulkan requires.
 
 use super::modules::{MOST_BINDINGS, Modules};
-use crate::kernel::{BufferKind, Grid};
-use crate::machine::Gpu;
-use crate::program::{Bound, Crossing, Device, DeviceMemory, Dispatch, Residents, Variable};
+use modelc_kernel::{BufferKind, Grid};
+use modelc_machine::Gpu;
+use modelc_program::{Bound, Crossing, Device, DeviceMemory, Dispatch, Residents, Variable};
 
 /// First word of a SPIR-V module.
 const MAGIC: u32 = 0x0723_0203;
@@ -218,8 +218,8 @@ fn check_counts(device: &Device, dispatch: &Dispatch) -> Result<(), DeviceFault>
 mod tests {
     use super::super::tests::{device, modules};
     use super::*;
-    use crate::machine::GPUS;
-    use crate::program::{DeviceRegion, DeviceStep};
+    use modelc_machine::GPUS;
+    use modelc_program::{DeviceRegion, DeviceStep};
 
     /// Returns the error of a device that `change` has changed.
     fn wrong(change: impl FnOnce(&mut Device, &mut Modules)) -> String {

@@ -7,8 +7,8 @@ use super::layout::{
 use super::runtime::{Own, Runtime};
 use super::tables::Head;
 use super::write::{FEATURE_NOT_PRESENT, INCOMPLETE};
-use crate::codegen::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
-use crate::interface::device as part;
+use crate::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
+use modelc_interface::device as part;
 
 /// Maximum number of devices that are considered.
 pub const MOST_DEVICES: u64 = 16;

@@ -4,8 +4,8 @@ use super::functions::Vk;
 use super::run::call_lock;
 use super::runtime::{Own, Runtime};
 use super::tables::Head;
-use crate::codegen::driver::language::{BinaryOp, Builder, Function, Value, Width, function};
-use crate::interface::device as part;
+use crate::driver::language::{BinaryOp, Builder, Function, Value, Width, function};
+use modelc_interface::device as part;
 
 /// Handles to free in this order, after pipelines and layouts. Vulkan ignores a handle of 0.
 const HANDLES: [(Vk, i32); 10] = [

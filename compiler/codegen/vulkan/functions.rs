@@ -1,6 +1,6 @@
 //! The functions of Vulkan that the runtime calls.
 
-use crate::codegen::driver::language::{Signature, Width};
+use crate::driver::language::{Signature, Width};
 
 /// The source of a function's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(from(Source::Instance).start, Vk::DestroyInstance as u64);
         assert_eq!(from(Source::Device).start, Vk::DestroyDevice as u64);
         assert_eq!(Vk::QueueWaitIdle.row().name, "vkQueueWaitIdle");
-        assert!(FUNCTIONS.len() <= crate::interface::device::FUNCTIONS, "the state has room for their addresses");
+        assert!(FUNCTIONS.len() <= modelc_interface::device::FUNCTIONS, "the state has room for their addresses");
     }
 
     /// Compares the parameters of each function with the types in `ash`; a pointer has eight bytes.

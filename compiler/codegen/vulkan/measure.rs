@@ -5,8 +5,8 @@ use super::choose::MOST_FAMILIES;
 use super::functions::Vk;
 use super::layout::{DEVICE_PROPERTIES, LIMITS, QUERY_POOL_CREATE_INFO, QUEUE_FAMILY_PROPERTIES};
 use super::tables::{Head, region_row};
-use crate::codegen::driver::language::{Builder, Operand, Value, Width};
-use crate::interface::device as part;
+use crate::driver::language::{Builder, Operand, Value, Width};
+use modelc_interface::device as part;
 
 /// `VK_QUERY_TYPE_TIMESTAMP`
 const TIMESTAMP: u64 = 2;

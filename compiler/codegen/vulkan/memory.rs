@@ -9,8 +9,8 @@ use super::record::{self, Side};
 use super::runtime::{Own, Runtime};
 use super::tables::{Head, constant_row};
 use super::write::FEATURE_NOT_PRESENT;
-use crate::codegen::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
-use crate::interface::device as part;
+use crate::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
+use modelc_interface::device as part;
 
 /// `VkMemoryPropertyFlagBits`
 pub mod memory_property {

@@ -9,9 +9,9 @@ use super::memory::memory_property::{DEVICE_LOCAL, HOST_CACHED, HOST_COHERENT, H
 use super::runtime::{Loader, Own, Runtime};
 use super::tables::{Head, region_row};
 use super::write::{FEATURE_NOT_PRESENT, INITIALIZATION_FAILED};
-use crate::codegen::driver::language::{Builder, Callee, CompareOp, Function, Operand, Value, Width, function};
-use crate::interface::device as part;
-use crate::interface::{E_GPU, HOST, Host};
+use crate::driver::language::{Builder, Callee, CompareOp, Function, Operand, Value, Width, function};
+use modelc_interface::device as part;
+use modelc_interface::{E_GPU, HOST, Host};
 
 /// `VkBufferUsageFlagBits`
 mod usage {

@@ -2,7 +2,7 @@
 
 use super::modules::Modules;
 use super::runtime::Loader;
-use crate::target::Platform;
+use modelc_target::Platform;
 use std::sync::Arc;
 
 /// The source of the Vulkan library.

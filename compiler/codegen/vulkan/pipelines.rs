@@ -9,8 +9,8 @@ use super::layout::{
 };
 use super::runtime::{Own, Runtime};
 use super::tables::{Head, kernel_row, layout_row};
-use crate::codegen::driver::language::{BinaryOp, Builder, Function, Value, Width, function};
-use crate::interface::device as part;
+use crate::driver::language::{BinaryOp, Builder, Function, Value, Width, function};
+use modelc_interface::device as part;
 
 /// `VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT`
 const RESETTABLE: u64 = 2;

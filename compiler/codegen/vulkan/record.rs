@@ -11,8 +11,8 @@ use super::modules::MOST_BINDINGS;
 use super::pipelines::commands;
 use super::runtime::{Own, Runtime};
 use super::tables::{Head, region_row, step};
-use crate::codegen::driver::language::{Builder, CompareOp, Function, Operand, Value, Width, function};
-use crate::interface::device as part;
+use crate::driver::language::{Builder, CompareOp, Function, Operand, Value, Width, function};
+use modelc_interface::device as part;
 
 /// `VK_PIPELINE_BIND_POINT_COMPUTE`
 const COMPUTE_POINT: u64 = 1;

@@ -2,9 +2,9 @@
 
 use super::common::{self, NAME_BYTES};
 use super::runtime::{Own, Runtime};
-use crate::codegen::driver::language::{CompareOp, Function, Operand, Width, function};
-use crate::interface::E_ABI;
-use crate::interface::device as part;
+use crate::driver::language::{CompareOp, Function, Operand, Width, function};
+use modelc_interface::E_ABI;
+use modelc_interface::device as part;
 
 /// Fields of `modelc_gpu_info`.
 pub mod info {

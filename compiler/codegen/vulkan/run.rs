@@ -5,8 +5,8 @@ use super::layout::SUBMIT_INFO;
 use super::memory::make_seen;
 use super::runtime::{Own, Runtime};
 use super::tables::{crossing_row, region_row};
-use crate::codegen::driver::language::{Builder, Callee, CompareOp, Function, Signature, Value, Width, function};
-use crate::interface::device as part;
+use crate::driver::language::{Builder, Callee, CompareOp, Function, Signature, Value, Width, function};
+use modelc_interface::device as part;
 
 /// Calls the application's function that locks or unlocks its queue, if it has one.
 pub fn call_lock(e: &mut Builder, part: Value, place: i32) {

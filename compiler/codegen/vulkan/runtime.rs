@@ -1,8 +1,8 @@
 //! The runtime's functions: names, signatures, and the parameters that they are written from.
 
 use super::common::common_data;
-use crate::codegen::driver::language::{Callee, Signature, Width};
-use crate::interface::Layout;
+use crate::driver::language::{Callee, Signature, Width};
+use modelc_interface::Layout;
 
 /// The version of tables and of the part of the state. The objects of models and the runtime must agree on it.
 pub const FORMAT: u32 = 3;

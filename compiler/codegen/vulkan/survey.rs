@@ -5,8 +5,8 @@ use super::functions::{Source, Vk};
 use super::layout::DEVICE_PROPERTIES;
 use super::open::{clear, find, instance, keep_entry, open_library};
 use super::runtime::{Own, Runtime};
-use crate::codegen::driver::language::{CompareOp, Function, Signature, Width, function};
-use crate::interface::device as part;
+use crate::driver::language::{CompareOp, Function, Signature, Width, function};
+use modelc_interface::device as part;
 
 /// Name of the function.
 pub const SURVEY: &str = "vulkan_survey";
@@ -15,7 +15,7 @@ pub const SURVEYED: usize = MOST_DEVICES as usize;
 
 /// A row of the result.
 pub mod survey_row {
-    use crate::interface::device::PROPERTIES_BYTES;
+    use modelc_interface::device::PROPERTIES_BYTES;
 
     /// Offset of the score, 0 for an unsuitable device; 32 bits.
     pub const SCORE: i32 = 0;
@@ -63,9 +63,9 @@ pub fn survey(runtime: &Runtime) -> Function {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::driver::language::verify::verify;
-    use crate::codegen::vulkan::Loader;
-    use crate::interface::Layout;
+    use crate::driver::language::verify::verify;
+    use crate::vulkan::Loader;
+    use modelc_interface::Layout;
 
     #[test]
     fn it_keeps_the_rules() {

@@ -5,10 +5,10 @@
 use super::check::{DeviceFault, check};
 use super::flags::{access, stage};
 use super::modules::Modules;
-use crate::codegen::{Bug, CodegenError};
-use crate::interface::device::{self as part, Arrays, binding_counts, timestamp_places, timestamps};
-use crate::machine::Gpu;
-use crate::program::{Bound, Crossing, Device, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
+use crate::{Bug, CodegenError};
+use modelc_interface::device::{self as part, Arrays, binding_counts, timestamp_places, timestamps};
+use modelc_machine::Gpu;
+use modelc_program::{Bound, Crossing, Device, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
 
 /// Maximum staging memory through which constants reach the device.
 const WINDOW: u64 = 1 << 20;

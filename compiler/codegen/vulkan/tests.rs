@@ -5,17 +5,17 @@ use super::functions::{FUNCTIONS, Source, Vk};
 use super::modules::Modules;
 use super::runtime::{Loader, Own, Runtime};
 use super::tables::{self, Head, Tables, Wishes, constant_row, region_row, step};
-use crate::codegen::driver::language::verify::verify;
-use crate::codegen::driver::language::{Callee, Inst, Region, Statement};
-use crate::codegen::select::back_end;
-use crate::interface::Layout;
-use crate::interface::device as part;
-use crate::kernel::{BufferKind, Kernel, KernelBuilder, Lane};
-use crate::machine::GPUS;
-use crate::program::{
+use crate::driver::language::verify::verify;
+use crate::driver::language::{Callee, Inst, Region, Statement};
+use crate::select::back_end;
+use modelc_interface::Layout;
+use modelc_interface::device as part;
+use modelc_kernel::{BufferKind, Kernel, KernelBuilder, Lane};
+use modelc_machine::GPUS;
+use modelc_program::{
     Address, Bound, Crossing, Device, DeviceConstant, DeviceKernel, DeviceMemory, DeviceRegion, DeviceStep, Dispatch, Origin,
 };
-use crate::target::{TARGETS, level};
+use modelc_target::{TARGETS, level};
 
 /// Makes a kernel with inputs and one output, eight floats each, that does nothing.
 fn kernel(name: &str, inputs: usize) -> Kernel {

@@ -3,9 +3,9 @@
 use super::functions::Vk;
 use super::layout::{Member, Structure};
 use super::tables::Head;
-use crate::codegen::driver::language::{Builder, Callee, CompareOp, Operand, Value, Width};
-use crate::interface::E_GPU;
-use crate::interface::device as part;
+use crate::driver::language::{Builder, Callee, CompareOp, Operand, Value, Width};
+use modelc_interface::E_GPU;
+use modelc_interface::device as part;
 
 /// `VK_ERROR_INITIALIZATION_FAILED`
 pub const INITIALIZATION_FAILED: i32 = -3;

@@ -7,9 +7,9 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::registers::GENERAL;
 use super::rows::{self, Row};
-use crate::codegen::bug::Mistake;
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, Lane, Type, UnaryOp, Value};
+use crate::bug::Mistake;
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, Lane, Type, UnaryOp, Value};
 use regalloc2::{PReg, VReg};
 
 /// Returns the instruction of an operation for a lane, if AVX2 and related extensions have one.

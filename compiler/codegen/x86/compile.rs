@@ -6,12 +6,12 @@ use super::fold_stores::fold_stores;
 use super::listing::text;
 use super::lowering::Vectors;
 use super::set::X86;
-use crate::codegen::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
-use crate::codegen::{Code, CodegenError, index};
-use crate::kernel::passes::{DEAD, QUOTIENTS};
-use crate::kernel::verify::verify;
-use crate::kernel::{Kernel, Type};
-use crate::machine::CpuMachine;
+use crate::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
+use crate::{Code, CodegenError, index};
+use modelc_kernel::passes::{DEAD, QUOTIENTS};
+use modelc_kernel::verify::verify;
+use modelc_kernel::{Kernel, Type};
+use modelc_machine::CpuMachine;
 use regalloc2::RegClass;
 
 /// Compiles a kernel to a function of the System V calling convention, on every target. It takes one pointer for each of [`Kernel::pointer_params`],

@@ -7,10 +7,10 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::pack::packs;
 use super::rows::{self, Row};
-use crate::codegen::bug::Mistake;
-use crate::codegen::fold::Narrowed;
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
+use crate::bug::Mistake;
+use crate::fold::Narrowed;
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, ConvertOp, Lane, Type, Value};
 use regalloc2::VReg;
 
 /// Predicate of `vcmpps`: greater or equal; false for a NaN.

@@ -6,7 +6,7 @@ use super::inst::{Arg, Arithmetic, Inst, Op, Width};
 use super::length::Length;
 use super::registers::{MASK, RBP, RSP, class};
 use super::rows::{Memory, Row, Shape};
-use crate::codegen::own::{Address, AssemblyError, Base, Missing, Position, RowFault};
+use crate::own::{Address, AssemblyError, Base, Missing, Position, RowFault};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 

@@ -3,7 +3,7 @@
 
 use super::length::Length;
 use super::rows::{Map, Row, Shape};
-use crate::codegen::own::Buffer;
+use crate::own::Buffer;
 
 /// An operand in memory, with physical registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

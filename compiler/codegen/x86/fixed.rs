@@ -6,8 +6,8 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::registers::MASK;
 use super::rows::{self, Row};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, DotOp, Value};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, DotOp, Value};
 use regalloc2::VReg;
 
 /// Lanes that were divided by a power of two.

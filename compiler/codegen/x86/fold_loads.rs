@@ -3,7 +3,7 @@
 use super::inst::{Arg, Function, Inst, Op};
 use super::length::Length;
 use super::rows::{self, Row, Shape, Tuple};
-use crate::codegen::own::{Address, Base};
+use crate::own::{Address, Base};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 

@@ -2,7 +2,7 @@
 
 use super::encode::{Assembler, MemoryOperand, Rm};
 use super::registers::{GENERAL, RAX, RBP, RSP, SAVED};
-use crate::codegen::own::Need;
+use crate::own::Need;
 use regalloc2::PReg;
 
 /// Alignment of the frame in bytes.

@@ -1,8 +1,8 @@
 //! Registers that hold kernel values.
 
 use super::length::Length;
-pub(super) use crate::codegen::own::Vector;
-use crate::kernel::{Lane, Type};
+pub(super) use crate::own::Vector;
+use modelc_kernel::{Lane, Type};
 use regalloc2::VReg;
 
 impl Vector {

@@ -3,7 +3,7 @@
 use super::encode::Condition;
 use super::length::Length;
 use super::rows::Row;
-use crate::codegen::own::{self, Address, Base, Flow, Instruction};
+use crate::own::{self, Address, Base, Flow, Instruction};
 use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, VReg};
 
 /// A function of these instructions.

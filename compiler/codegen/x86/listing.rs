@@ -1,6 +1,6 @@
 //! Text of machine code, decoded by an independent decoder, so that it shows the actual bytes.
 
-use crate::codegen::own::Emitted;
+use crate::own::Emitted;
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 use std::fmt::Write;
 

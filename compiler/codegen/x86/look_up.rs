@@ -10,7 +10,7 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::registers::MASK;
 use super::rows::{self, Row};
-use crate::codegen::own::Address;
+use crate::own::Address;
 use regalloc2::VReg;
 
 /// Number of entries of a table.

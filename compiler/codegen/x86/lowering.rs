@@ -5,12 +5,12 @@ use super::inst::{Arg, Inst, Op, Width};
 use super::length::Length;
 use super::registers::{GENERAL, MASK, PARAMETERS, VECTOR};
 use super::rows::{self, Row};
-use crate::codegen::CodegenError;
-use crate::codegen::bug::{Form, Mistake};
-use crate::codegen::fold::{Narrowed, narrowed_sums, subtracted_masks, widened_loads};
-use crate::codegen::own::{self, Address, Base};
-use crate::kernel::{BufferKind, Inst as KernelInst, Kernel, Lane, Type, Value};
-use crate::machine::CpuMachine;
+use crate::CodegenError;
+use crate::bug::{Form, Mistake};
+use crate::fold::{Narrowed, narrowed_sums, subtracted_masks, widened_loads};
+use crate::own::{self, Address, Base};
+use modelc_kernel::{BufferKind, Inst as KernelInst, Kernel, Lane, Type, Value};
+use modelc_machine::CpuMachine;
 use regalloc2::{PReg, RegClass, VReg};
 use rustc_hash::FxHashMap;
 

@@ -8,9 +8,9 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::registers::{GENERAL, MASK};
 use super::rows::{self, Row};
-use crate::codegen::bug::{MaskUse, Mistake};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, CompareOp, Lane, Type, Value};
+use crate::bug::{MaskUse, Mistake};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, CompareOp, Lane, Type, Value};
 use regalloc2::VReg;
 
 /// Predicates of `vcmpps`: an operand is a NaN; no operand is a NaN.

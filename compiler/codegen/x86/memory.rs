@@ -10,10 +10,10 @@ use super::lowering::Lowering;
 use super::permute::broadcast;
 use super::registers::{MASK, VECTOR};
 use super::rows::{self, Row};
-use crate::codegen::bug::{MaskUse, Mistake, Route};
-use crate::codegen::own::{Access, Address};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{Bounds, Buffer, BufferKind, Inst, Lane, Type, Value};
+use crate::bug::{MaskUse, Mistake, Route};
+use crate::own::{Access, Address};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{Bounds, Buffer, BufferKind, Inst, Lane, Type, Value};
 use regalloc2::VReg;
 
 /// Bytes between an access to a streamed buffer and the elements that are fetched at the same time. On a Cascade Lake, 1 to 4 KiB are equally fast.
@@ -171,7 +171,7 @@ impl Lowering<'_> {
         let high = self.load_general(place.plus((bytes - half) as i32), half);
         let high = self.shift_right(high, 8 * (2 * half - bytes));
         let high = self.shift_general(Shift::Left, high, 8 * half);
-        self.general_binary(crate::kernel::BinaryOp::Or, low, high)
+        self.general_binary(modelc_kernel::BinaryOp::Or, low, high)
     }
 
     fn shift_right(&mut self, x: VReg, count: u32) -> VReg {
@@ -370,7 +370,7 @@ impl Lowering<'_> {
             0 => index,
             _ => {
                 let offset = self.general_number(offset);
-                self.general_binary(crate::kernel::BinaryOp::Add, index, offset)
+                self.general_binary(modelc_kernel::BinaryOp::Add, index, offset)
             }
         };
         if bounds == Bounds::Proven {

@@ -6,9 +6,9 @@ use super::length::Length;
 use super::lowering::Lowering;
 use super::registers::MASK;
 use super::rows::{self, Row};
-use crate::codegen::CodegenError;
-use crate::codegen::own::Address;
-use crate::kernel::{HorizontalOp, Lane, Type, Value, orders};
+use crate::CodegenError;
+use crate::own::Address;
+use modelc_kernel::{HorizontalOp, Lane, Type, Value, orders};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
@@ -449,7 +449,7 @@ pub(super) fn broadcast(bytes: u32) -> &'static Row {
 #[cfg(test)]
 mod tests {
     use super::fours_before_unpacking;
-    use crate::kernel::orders;
+    use modelc_kernel::orders;
 
     /// Simulates the instructions: groups of four bytes are moved, then the lower and the upper halves of 16 bytes are interleaved.
     fn unpacked(fours: &[u32]) -> Vec<u16> {

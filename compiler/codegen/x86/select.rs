@@ -5,10 +5,10 @@ use super::held::{Bits, Held, Vector, is_general};
 use super::inst::{Arg, Arithmetic, Inst as MachineInst, Op, Shift};
 use super::lowering::{Lowering, Vectors};
 use super::registers::{GENERAL, MASK, VECTOR};
-use crate::codegen::CodegenError;
-use crate::codegen::bug::{Mistake, Route};
-use crate::codegen::own::{Access, Address, Bound, Select};
-use crate::kernel::{Inst, Lane, Type, Value};
+use crate::CodegenError;
+use crate::bug::{Mistake, Route};
+use crate::own::{Access, Address, Bound, Select};
+use modelc_kernel::{Inst, Lane, Type, Value};
 use regalloc2::{RegClass, VReg};
 
 fn inst(op: Op, args: &[Arg]) -> MachineInst {

@@ -1,4 +1,4 @@
-//! x86-64 with AVX2 or AVX-512 as an instruction set of [`crate::codegen::own`]: registers, moves, jumps.
+//! x86-64 with AVX2 or AVX-512 as an instruction set of [`crate::own`]: registers, moves, jumps.
 
 use super::emit::{Emitter, compare, general};
 use super::encode::{Assembler, Condition, Fields, MemoryOperand, Rm, Tail};
@@ -7,8 +7,8 @@ use super::inst::{Inst, Op};
 use super::length::Length;
 use super::registers::{GENERAL, MASK, RAX, RSP, SAVED, VECTOR, VOLATILE};
 use super::rows::{self, Feature, Row};
-use crate::codegen::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
-use crate::machine::{CpuMachine, Extension};
+use crate::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
+use modelc_machine::{CpuMachine, Extension};
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 
 /// Jumps have one encoding: distances of four bytes.

@@ -3,7 +3,7 @@
 use super::held::Vector;
 use super::lowering::Lowering;
 use super::rows::{self, Row};
-use crate::kernel::orders;
+use modelc_kernel::orders;
 
 impl Lowering<'_> {
     /// Interleaves the lower or the upper halves of each 16 bytes of a and b, which fill at most one register. `None` if `lanes` has another order.

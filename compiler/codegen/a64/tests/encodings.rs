@@ -1,9 +1,9 @@
 //! Tests of every row with every size of lanes: `fARM64` decodes the words.
 
-use crate::codegen::a64::encode::{Assembler, Moved, Operand, Place, access, access_pair, encode};
-use crate::codegen::a64::listing::instruction;
-use crate::codegen::a64::number::modified;
-use crate::codegen::a64::rows::{EVERY, Field, Number, Row, Size, Slot};
+use crate::a64::encode::{Assembler, Moved, Operand, Place, access, access_pair, encode};
+use crate::a64::listing::instruction;
+use crate::a64::number::modified;
+use crate::a64::rows::{EVERY, Field, Number, Row, Size, Slot};
 
 const SIZES: [Size; 4] = [Size::B, Size::H, Size::S, Size::D];
 

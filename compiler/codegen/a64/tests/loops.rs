@@ -1,8 +1,8 @@
 //! Tests of hot loops: they hold the expected instructions only, without moves and without spills.
 
-use crate::codegen::a64::listing;
-use crate::kernel::{BinaryOp, BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
-use crate::machine::{CpuMachine, machine};
+use crate::a64::listing;
+use modelc_kernel::{BinaryOp, BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
+use modelc_machine::{CpuMachine, machine};
 
 /// Makes a matrix product in the form that schedules write for element operands: sums of `rows` × `vectors`. A step loads each row's operands, then
 /// each vector of weights, and multiplies them.

@@ -2,20 +2,23 @@
 //! Without the emulator or a cross compiler, a kernel must at least compile.
 
 use super::Case;
-use crate::codegen::Code;
-use crate::codegen::clif::{Optimise, compile_kernel, isa_for};
-use crate::codegen::support::Support;
-use crate::codegen::{CodegenError, Relocation, RelocationKind, RelocationTarget, a64, rv32, thumb, x86};
-use crate::kernel::intervals::{Assumed, Interval};
-use crate::kernel::passes::narrow;
-use crate::machine::{CpuMachine, Extension, Isa, MACHINES, MICROCONTROLLERS};
+use crate::Code;
+use crate::clif::{Optimise, compile_kernel, isa_for};
+use crate::support::Support;
+use crate::{CodegenError, Relocation, RelocationKind, RelocationTarget, a64, rv32, thumb, x86};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
+use modelc_kernel::intervals::{Assumed, Interval};
+use modelc_kernel::passes::narrow;
+use modelc_machine::{CpuMachine, Extension, Isa, MACHINES, MICROCONTROLLERS};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use target_lexicon::Triple;
+
+/// Folder of what programs without an operating system are linked with.
+const LINKED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/link");
 
 /// Compiles and runs cases on every machine, by our own back ends and by Cranelift.
 pub(super) fn check(cases: &[Case]) {
@@ -289,7 +292,7 @@ fn run_with(mut command: Command, machine: &str, cases: &[&Case], codes: &[Code]
 /// Runs cases on a board with vectors of Cortex-M. `sys/mman.h` of its folder protects memory as an operating system would.
 fn run_on_board(machine: &CpuMachine, cases: &[&Case], codes: &[Code]) -> Vec<String> {
     let emulator = "qemu-system-arm";
-    let folder = format!("{}/tests/link/an547", env!("CARGO_MANIFEST_DIR"));
+    let folder = format!("{LINKED}/an547");
     let flags = ["-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb", "-nostartfiles", "-Wl,--no-warn-execstack"].map(String::from);
     let arguments = [&flags[..], &[format!("-I{folder}"), format!("-T{folder}/newlib.ld"), format!("{folder}/newlib.c")]].concat();
     let Some(program) = built("arm-none-eabi-gcc", emulator, &arguments) else { return vec![] };
@@ -359,7 +362,7 @@ fn built(compiler: &str, emulator: &str, arguments: &[String]) -> Option<PathBuf
     static ONCE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _guard = ONCE.lock();
     let runner = std::env::current_exe().ok()?.with_file_name(format!("kernel-runner-{emulator}"));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("compiler/codegen/clif/tests/runner.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("clif/tests/runner.c");
     let written = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     if written(&runner) < written(&source) {
         let fresh = runner.with_extension(std::process::id().to_string());
@@ -373,7 +376,7 @@ fn built(compiler: &str, emulator: &str, arguments: &[String]) -> Option<PathBuf
 
 /// Arguments that make a program of 32-bit RISC-V, whose C library knows no Linux, run under the emulator.
 fn bare_arguments() -> Vec<String> {
-    let folder = format!("{}/tests/link/riscv32", env!("CARGO_MANIFEST_DIR"));
+    let folder = format!("{LINKED}/riscv32");
     let flags = ["-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs", "-nostartfiles"].map(String::from);
     [&flags[..], &[format!("-I{folder}"), format!("-T{folder}/program.ld"), format!("{folder}/linux.c")]].concat()
 }

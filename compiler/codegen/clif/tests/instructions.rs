@@ -2,8 +2,8 @@
 
 use super::engines::check;
 use super::{Case, FLOATS, INTEGERS, Random, bytes, reference};
-use crate::kernel::interpret::fma_toward_zero;
-use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, DotOp, KernelBuilder, Lane, Rounding, Type, UnaryOp, Value};
+use modelc_kernel::interpret::fma_toward_zero;
+use modelc_kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, DotOp, KernelBuilder, Lane, Rounding, Type, UnaryOp, Value};
 
 const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 /// Number of elements in one round: one for each lane of each vector length.

@@ -2,9 +2,9 @@
 
 use super::engines::check;
 use super::{Case, Random, bytes};
-use crate::kernel::interpret::interpret;
-use crate::kernel::mathematics::Arithmetic;
-use crate::kernel::{BufferKind, Kernel, KernelBuilder, Lane, Value, mathematics};
+use modelc_kernel::interpret::interpret;
+use modelc_kernel::mathematics::Arithmetic;
+use modelc_kernel::{BufferKind, Kernel, KernelBuilder, Lane, Value, mathematics};
 
 const COUNT: usize = 512;
 

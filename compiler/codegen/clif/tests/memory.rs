@@ -2,7 +2,7 @@
 
 use super::engines::check;
 use super::{Case, Random, bytes};
-use crate::kernel::{Active, Bounds, BufferKind, ConvertOp, KernelBuilder, Lane};
+use modelc_kernel::{Active, Bounds, BufferKind, ConvertOp, KernelBuilder, Lane};
 
 const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 const ALL: [Lane; 6] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
@@ -228,7 +228,7 @@ fn addresses() {
             let from = b.scale_index(mirrored, columns, 0);
             let to = b.scale_index(r, 5, 7);
             let two = b.index(1);
-            let to = b.binary(crate::kernel::BinaryOp::ShiftLeft, to, two);
+            let to = b.binary(modelc_kernel::BinaryOp::ShiftLeft, to, two);
             b.for_range(0, 8, 4, |b, c| {
                 let (from, to) = (b.add(from, c), b.add(to, c));
                 let value = b.load(input, from, 0, 4);

@@ -11,8 +11,8 @@ mod squares;
 mod structure;
 mod tiles;
 
-use crate::kernel::{BinaryOp, Inst, Kernel, Lane, Rounding};
-use crate::machine::{CpuMachine, Extension};
+use modelc_kernel::{BinaryOp, Inst, Kernel, Lane, Rounding};
+use modelc_machine::{CpuMachine, Extension};
 
 /// Lanes of integers.
 const INTEGERS: [Lane; 4] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64];

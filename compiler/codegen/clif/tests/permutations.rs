@@ -2,7 +2,7 @@
 
 use super::engines::check;
 use super::{Case, Random, bytes, reference};
-use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Value, orders};
+use modelc_kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, HorizontalOp, KernelBuilder, Lane, Value, orders};
 
 const LANES: [u16; 6] = [1, 2, 4, 8, 16, 32];
 const ALL: [Lane; 6] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, Lane::F64];
@@ -11,7 +11,7 @@ const ALL: [Lane; 6] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64, Lane::F32, La
 struct Results {
     builder: KernelBuilder,
     zero: Value,
-    out: crate::kernel::Buffer,
+    out: modelc_kernel::Buffer,
     wanted: Vec<u64>,
 }
 

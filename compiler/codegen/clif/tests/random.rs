@@ -4,9 +4,9 @@
 
 use super::engines::check;
 use super::{Case, FLOATS, INTEGERS, Random, bytes};
-use crate::kernel::interpret::interpret;
-use crate::kernel::verify::verify;
-use crate::kernel::{
+use modelc_kernel::interpret::interpret;
+use modelc_kernel::verify::verify;
+use modelc_kernel::{
     BinaryOp, Bounds, Buffer, BufferKind, CompareOp, ConvertOp, DotOp, HorizontalOp, Inst, KernelBuilder, Lane, Type, UnaryOp, Value,
 };
 
@@ -72,7 +72,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn write(name: String, random: Random, integers: &[i64]) -> (crate::kernel::Kernel, Random) {
+    fn write(name: String, random: Random, integers: &[i64]) -> (modelc_kernel::Kernel, Random) {
         let mut b = KernelBuilder::new(name);
         let parameters: Vec<Value> = integers.iter().map(|_| b.integer()).collect();
         let places = parameters.iter().zip(integers).map(|(&index, &most)| Place { index, most }).collect();

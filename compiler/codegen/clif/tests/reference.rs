@@ -1,6 +1,6 @@
 //! The meaning of the instructions, in plain Rust on the bits of one lane.
 
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp};
+use modelc_kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp};
 
 fn width(lane: Lane) -> u32 {
     8 * lane.bytes()

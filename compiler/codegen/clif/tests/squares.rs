@@ -2,10 +2,10 @@
 
 use super::engines::check;
 use super::{Case, Random, bytes};
-use crate::codegen::unsupported::Lack;
-use crate::codegen::{CodegenError, Operation, a64, x86};
-use crate::kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type};
-use crate::machine::machine;
+use crate::unsupported::Lack;
+use crate::{CodegenError, Operation, a64, x86};
+use modelc_kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type};
+use modelc_machine::machine;
 
 /// Numbers of sums in a vector.
 const LANES: [u16; 3] = [4, 8, 16];

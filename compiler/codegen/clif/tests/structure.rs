@@ -2,7 +2,7 @@
 
 use super::engines::check;
 use super::{Case, bytes};
-use crate::kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value};
+use modelc_kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, KernelBuilder, Lane, Type, Value};
 
 /// Tests counted loops with run-time bounds that carry vectors, masks and scalars; some do not run.
 #[test]

@@ -2,9 +2,9 @@
 //! --ignored --nocapture` measures their speed.
 
 use super::engines::{load, on_host, triple};
-use crate::codegen::clif::{Optimise, compile_kernel, isa_for, listing};
-use crate::kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
-use crate::machine::{CpuMachine, MACHINES};
+use crate::clif::{Optimise, compile_kernel, isa_for, listing};
+use modelc_kernel::{BufferKind, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
+use modelc_machine::{CpuMachine, MACHINES};
 use std::time::Instant;
 
 /// Extents of the measured products.
@@ -124,8 +124,8 @@ impl Tile {
         b: &mut KernelBuilder,
         sums: &mut [Value],
         depth: i64,
-        (a, a_index): (crate::kernel::Buffer, Value),
-        (w, w_index): (crate::kernel::Buffer, Value),
+        (a, a_index): (modelc_kernel::Buffer, Value),
+        (w, w_index): (modelc_kernel::Buffer, Value),
     ) {
         let group = self.product.group();
         let lanes = 4 * group as u16;
@@ -135,7 +135,7 @@ impl Tile {
         };
         let vector = |b: &mut KernelBuilder, v: u16| {
             let value = b.load(w, w_index, depth * self.panel() + i64::from(v) * 4 * group, lanes);
-            if self.product == Product::Widened8 { b.convert(crate::kernel::ConvertOp::SignExtend, value, Lane::I16) } else { value }
+            if self.product == Product::Widened8 { b.convert(modelc_kernel::ConvertOp::SignExtend, value, Lane::I16) } else { value }
         };
         let multiply_add = |b: &mut KernelBuilder, x: Value, y: Value, z: Value| match (self.product, self.form) {
             (Product::F32, Form::VectorFirst) => b.fma(y, x, z),
@@ -257,7 +257,7 @@ fn loads_are_folded() {
     b.load(input, zero, 16, 16);
     b.load_splat(input, zero, 3, 16);
     let narrow = b.load(input, zero, 0, 8);
-    let wide = b.convert(crate::kernel::ConvertOp::SignExtend, narrow, Lane::I16);
+    let wide = b.convert(modelc_kernel::ConvertOp::SignExtend, narrow, Lane::I16);
     b.store(out, zero, 0, wide);
     let kernel = b.finish();
     let machine = machine("x86-64-v3");

@@ -1,8 +1,8 @@
 //! A builder for functions of the driver language.
 
 use super::types::{BinaryOp, Callee, CompareOp, End, Function, Inst, Operand, Region, Signature, Statement, Value, Width};
-use crate::interface::Layout;
 use cranelift_entity::PrimaryMap;
+use modelc_interface::Layout;
 
 /// A builder of one function. Instructions go into the innermost open region.
 pub struct Builder {

@@ -1,8 +1,8 @@
 //! An interpreter of driver functions for tests, with pointers of 4 or 8 bytes.
 
 use super::types::{BinaryOp, Callee, CompareOp, End, Function, Inst, Operand, Region, Statement, Value, Width};
-use crate::interface::Layout;
 use cranelift_entity::SecondaryMap;
+use modelc_interface::Layout;
 
 /// Address of the first byte of memory.
 pub const START: u64 = 0x1000;

@@ -236,7 +236,7 @@ fn compare_name(op: CompareOp) -> &'static str {
 mod tests {
     use super::super::builder::function;
     use super::*;
-    use crate::interface::Layout;
+    use modelc_interface::Layout;
 
     #[test]
     fn functions_print_as_the_documentation_says() {

@@ -3,8 +3,8 @@
 
 use super::rule::Rule;
 use super::types::{Callee, End, Function, Inst, Operand, Region, Signature, Statement, Value, Width};
-use crate::interface::Layout;
 use cranelift_entity::EntitySet;
+use modelc_interface::Layout;
 
 /// Checks a function for a target.
 ///

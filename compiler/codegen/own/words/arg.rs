@@ -1,6 +1,6 @@
 //! Operands of instructions over virtual registers, for sets of words.
 
-use crate::codegen::own::{Address, Base};
+use crate::own::{Address, Base};
 use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, VReg};
 
 /// An operand, in the order in which the manual writes them.

@@ -4,10 +4,10 @@ use super::held::{Held, Shape, Upper};
 use super::ops::{Operand, Ops, Test, WordOp, Words};
 use super::software::long_division;
 use super::{fixed, long};
-use crate::codegen::bug::Mistake;
-use crate::codegen::own::{Lowering, Select};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, CompareOp, Lane, UnaryOp, Value};
+use crate::bug::Mistake;
+use crate::own::{Lowering, Select};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, CompareOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
 /// Returns the word operation of an operation on lanes, if it has one.

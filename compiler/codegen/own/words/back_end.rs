@@ -1,13 +1,13 @@
 //! The back end of machines with 32-bit words. It compiles kernels and the driver, because Cranelift does not have these targets.
 
 use super::compile::LAYOUT;
-use crate::codegen::back_end::{BackEnd, Listing};
-use crate::codegen::driver::language::{Function, KernelConvention};
-use crate::codegen::support::Support;
-use crate::codegen::{Code, CodegenError, RelocationKind, Unsupported};
-use crate::interface::Layout;
-use crate::kernel::Kernel;
-use crate::machine::CpuMachine;
+use crate::back_end::{BackEnd, Listing};
+use crate::driver::language::{Function, KernelConvention};
+use crate::support::Support;
+use crate::{Code, CodegenError, RelocationKind, Unsupported};
+use modelc_interface::Layout;
+use modelc_kernel::Kernel;
+use modelc_machine::CpuMachine;
 
 /// Functions of an instruction set that compile for a machine.
 pub struct Compilers {

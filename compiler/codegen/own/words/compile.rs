@@ -5,14 +5,14 @@ use super::functions::lower_support;
 use super::inst::{Inst, Operations};
 use super::ops::Words;
 use super::set::WordSet;
-use crate::codegen::driver::language as driver;
-use crate::codegen::own::{Emitted, Function, InstructionSet, Lowering, Select, assemble, count_uses, lower, move_numbers, sweep};
-use crate::codegen::support::Support;
-use crate::codegen::{Code, CodegenError, index};
-use crate::interface::Layout;
-use crate::kernel::passes::DEAD;
-use crate::kernel::verify::verify;
-use crate::kernel::{Kernel, Lane, Type};
+use crate::driver::language as driver;
+use crate::own::{Emitted, Function, InstructionSet, Lowering, Select, assemble, count_uses, lower, move_numbers, sweep};
+use crate::support::Support;
+use crate::{Code, CodegenError, index};
+use modelc_interface::Layout;
+use modelc_kernel::passes::DEAD;
+use modelc_kernel::verify::verify;
+use modelc_kernel::{Kernel, Lane, Type};
 use regalloc2::RegClass;
 
 /// Layout of C's data on machines of 32-bit words.

@@ -3,10 +3,10 @@
 use super::held::{Held, Shape, Upper};
 use super::long;
 use super::ops::{Half, Ops, WordOp, Words};
-use crate::codegen::CodegenError;
-use crate::codegen::bug::Form;
-use crate::codegen::own::{Lowering, Select};
-use crate::kernel::{ConvertOp, Lane, Type, Value};
+use crate::CodegenError;
+use crate::bug::Form;
+use crate::own::{Lowering, Select};
+use modelc_kernel::{ConvertOp, Lane, Type, Value};
 use regalloc2::VReg;
 
 impl<S: Select<Held = Held>> Lowering<'_, S>

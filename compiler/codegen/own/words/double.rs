@@ -2,9 +2,9 @@
 
 use super::held::{DOUBLES, Held};
 use super::ops::{Ops, Words};
-use crate::codegen::CodegenError;
-use crate::codegen::own::{Lowering, Select};
-use crate::kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
+use crate::CodegenError;
+use crate::own::{Lowering, Select};
+use modelc_kernel::{BinaryOp, ConvertOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
 /// The bits of 2³², and of its inverse.

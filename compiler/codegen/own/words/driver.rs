@@ -7,13 +7,13 @@ use super::held::Held;
 use super::inst::{Inst as MachineInst, Op, Operations};
 use super::ops::{Operand as WordOperand, Ops, Test, WordOp, Words};
 use super::set::{Called, WordSet, call, leave_with};
-use crate::codegen::driver::language::{
+use crate::driver::language::{
     self as driver, BinaryOp, Callee, CompareOp, End, Inst, Operand, Region, Rule, Signature, Statement, Value, Width,
 };
-use crate::codegen::own::{Access, Address, Base, Block, Edge, Function, Lowering, Select};
-use crate::codegen::{CodegenError, RelocationTarget};
-use crate::kernel::{CompareOp as KernelCompareOp, Kernel};
+use crate::own::{Access, Address, Base, Block, Edge, Function, Lowering, Select};
+use crate::{CodegenError, RelocationTarget};
 use cranelift_entity::SecondaryMap;
+use modelc_kernel::{CompareOp as KernelCompareOp, Kernel};
 use regalloc2::VReg;
 
 /// Lowers a verified function of the driver.

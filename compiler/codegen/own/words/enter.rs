@@ -4,10 +4,10 @@ use super::held::Held;
 use super::inst::{Inst, Operations};
 use super::ops::{Ops, WordOp, Words};
 use super::set::WordSet;
-use crate::codegen::CodegenError;
-use crate::codegen::bug::Mistake;
-use crate::codegen::own::{Base, Lowering, Select};
-use crate::kernel::{BufferKind, Lane};
+use crate::CodegenError;
+use crate::bug::Mistake;
+use crate::own::{Base, Lowering, Select};
+use modelc_kernel::{BufferKind, Lane};
 use regalloc2::VReg;
 
 impl<S: WordSet + Select<Inst = Inst<<S as WordSet>::Own>, Held = Held>> Lowering<'_, S>

@@ -1,7 +1,7 @@
 //! Values that stay packed in words: halfwords and bytes that are only factors of dot products, or that are stored again.
 
-use crate::kernel::{ConvertOp, DotOp, Inst, Kernel, Lane, Statement, Value};
 use cranelift_entity::EntitySet;
+use modelc_kernel::{ConvertOp, DotOp, Inst, Kernel, Lane, Statement, Value};
 use rustc_hash::FxHashMap;
 
 /// Use of a value.
@@ -86,7 +86,7 @@ fn of_statement(kernel: &Kernel, Statement { results, inst }: &Statement, note: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::text::parse_kernel;
+    use modelc_kernel::text::parse_kernel;
 
     #[test]
     fn factors_are_used_by_products_alone() {

@@ -1,7 +1,7 @@
 //! Fixed-point products and divisions of words, as sequences of instructions.
 
 use super::ops::{Operand, Ops, Test, WordOp};
-use crate::kernel::CompareOp;
+use modelc_kernel::CompareOp;
 
 /// Computes gemmlowp's rounding doubling high product, with or without saturation.
 pub fn doubling_high_product<O: Ops>(ops: &mut O, a: O::Word, b: O::Word, saturates: bool) -> O::Word {

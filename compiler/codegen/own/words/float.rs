@@ -3,9 +3,9 @@
 
 use super::held::{DOUBLES, Held, Upper};
 use super::ops::{Operand, Ops, Test, WordOp, Words};
-use crate::codegen::own::{Lowering, Select};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, Rounding, Type, UnaryOp, Value};
+use crate::own::{Lowering, Select};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, CompareOp, ConvertOp, Lane, Rounding, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
 /// The bits of 2²³. Every larger number is an integer.

@@ -1,13 +1,13 @@
-//! Lowering of the functions of [`crate::codegen::support`], and their loops.
+//! Lowering of the functions of [`crate::support`], and their loops.
 
 use super::held::Held;
 use super::inst::{Inst, Operations};
 use super::ops::{Operand, Ops, WordOp, Words};
 use super::set::{WordSet, leave_with};
 use super::soft;
-use crate::codegen::own::{Edge, Function, Lowering, Select};
-use crate::codegen::support::Support;
-use crate::kernel::Kernel;
+use crate::own::{Edge, Function, Lowering, Select};
+use crate::support::Support;
+use modelc_kernel::Kernel;
 use regalloc2::VReg;
 
 /// Lowers a support function.

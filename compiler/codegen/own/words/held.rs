@@ -2,10 +2,10 @@
 
 use super::ops::{Half, Ops, Test, WordOp, Words};
 use super::vector_ops::LaneTest;
-use crate::codegen::CodegenError;
-use crate::codegen::bug::Form;
-use crate::codegen::own::{Lowering, Select};
-use crate::kernel::{Lane, Type, Value};
+use crate::CodegenError;
+use crate::bug::Form;
+use crate::own::{Lowering, Select};
+use modelc_kernel::{Lane, Type, Value};
 use regalloc2::{RegClass, VReg};
 
 /// The upper bits of a register with a lane narrower than a word.

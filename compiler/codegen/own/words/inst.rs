@@ -1,8 +1,8 @@
 //! Instructions over virtual registers. All sets of words have most operations.
 
 use super::arg::{Arg, registers_of};
-use crate::codegen::RelocationTarget;
-use crate::codegen::own::{Base, Flow, Instruction};
+use crate::RelocationTarget;
+use crate::own::{Base, Flow, Instruction};
 use regalloc2::{Operand, PRegSet};
 use std::fmt::Debug;
 

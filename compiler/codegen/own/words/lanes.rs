@@ -6,12 +6,12 @@ use super::ops::{Ops, Words};
 use super::permute::repeated;
 use super::vector_ops::{Element, LaneOp, LaneShift, LaneTest, REGISTERS, VECTOR, VectorOps, WithWord};
 use super::vectors::{passed, settled};
-use crate::codegen::bug::{Form, Mistake, Route};
-use crate::codegen::own::lowering::Holding;
-use crate::codegen::own::{Access, Address, Lowering, Select};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, Inst, Kernel, Lane, Statement, Type, Value};
+use crate::bug::{Form, Mistake, Route};
+use crate::own::lowering::Holding;
+use crate::own::{Access, Address, Lowering, Select};
+use crate::{CodegenError, Operation};
 use cranelift_entity::EntitySet;
+use modelc_kernel::{BinaryOp, Buffer, CompareOp, ConvertOp, Inst, Kernel, Lane, Statement, Type, Value};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
@@ -409,8 +409,8 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::own::words::vectors;
-    use crate::kernel::text::parse_kernel;
+    use crate::own::words::vectors;
+    use modelc_kernel::text::parse_kernel;
 
     /// Returns the numbers of the statements of a kernel's body whose results are lanes in vector registers.
     fn found(body: &str) -> Vec<usize> {

@@ -1,7 +1,7 @@
 //! Arithmetic of 64-bit integers in two words, low half first.
 
 use super::ops::{Operand, Ops, Test, WordOp};
-use crate::kernel::{BinaryOp, CompareOp, UnaryOp};
+use modelc_kernel::{BinaryOp, CompareOp, UnaryOp};
 
 /// The halves of a 64-bit number, low half first.
 type Pair<O> = [<O as Ops>::Word; 2];

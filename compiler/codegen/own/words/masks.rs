@@ -3,10 +3,10 @@
 use super::held::{Held, Shape, Upper};
 use super::long;
 use super::ops::{Operand, Ops, Test, WordOp, Words};
-use crate::codegen::bug::{Form, Mistake};
-use crate::codegen::own::{Lowering, Select};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, CompareOp, Lane, Value};
+use crate::bug::{Form, Mistake};
+use crate::own::{Lowering, Select};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, CompareOp, Lane, Value};
 use regalloc2::VReg;
 
 impl<S: Select<Held = Held>> Lowering<'_, S>

@@ -3,11 +3,11 @@
 use super::held::{Held, Shape, Upper};
 use super::ops::{Half, Operand, Ops, Test, WordOp, Words};
 use super::vector_ops::VectorOps;
-use crate::codegen::CodegenError;
-use crate::codegen::own::lowering::Holding;
-use crate::codegen::own::{Access, Address, Lowering, Select};
-use crate::kernel::{Bounds, Buffer, BufferKind, CompareOp, ConvertOp, Inst, Kernel, Lane, Type, Value};
+use crate::CodegenError;
+use crate::own::lowering::Holding;
+use crate::own::{Access, Address, Lowering, Select};
 use cranelift_entity::EntitySet;
+use modelc_kernel::{Bounds, Buffer, BufferKind, CompareOp, ConvertOp, Inst, Kernel, Lane, Type, Value};
 use regalloc2::VReg;
 
 /// Index and offset of an access.

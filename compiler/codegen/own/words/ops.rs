@@ -2,11 +2,11 @@
 
 use super::arg::Arg;
 use super::vector_ops::VectorOps;
-use crate::codegen::CodegenError;
-use crate::codegen::own::Address;
-use crate::codegen::support::Support;
-use crate::codegen::unsupported::Lack;
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp, Value};
+use crate::CodegenError;
+use crate::own::Address;
+use crate::support::Support;
+use crate::unsupported::Lack;
+use modelc_kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp, Value};
 use regalloc2::VReg;
 
 /// Operations on two words. Shifts are by less than 32.

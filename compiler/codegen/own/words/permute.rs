@@ -4,10 +4,10 @@ use super::held::{Held, Shape, Upper};
 use super::long;
 use super::ops::{Half, Operand, Ops, WordOp, Words};
 use super::vector_ops::VectorOps;
-use crate::codegen::bug::Mistake;
-use crate::codegen::own::{Lowering, Select};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{DotOp, HorizontalOp, Lane, Value};
+use crate::bug::Mistake;
+use crate::own::{Lowering, Select};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{DotOp, HorizontalOp, Lane, Value};
 use regalloc2::VReg;
 
 impl<S: Select<Held = Held>> Lowering<'_, S>

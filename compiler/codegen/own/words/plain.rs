@@ -1,7 +1,7 @@
 //! Operations of machines without flags, saturation and counts of zeros: a few of the others each.
 
 use super::ops::{Operand, Ops, Test, WordOp};
-use crate::kernel::CompareOp;
+use modelc_kernel::CompareOp;
 
 /// Two halves of 64 bits.
 type Pair<O> = [<O as Ops>::Word; 2];

@@ -4,7 +4,7 @@
 use super::arg::Arg;
 use super::inst::{Inst, Op, Operations};
 use super::rounds::{Made, Round, Stepped, made, sum, sum_of};
-use crate::codegen::own::{Address, Base, Function, count_uses, sweep};
+use crate::own::{Address, Base, Function, count_uses, sweep};
 use regalloc2::{RegClass, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 

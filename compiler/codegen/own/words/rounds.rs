@@ -3,7 +3,7 @@
 use super::arg::Arg;
 use super::inst::{Inst, Op, Operations};
 use super::set::WordSet;
-use crate::codegen::own::{Address, Block, Function};
+use crate::own::{Address, Block, Function};
 use regalloc2::{RegClass, VReg};
 use rustc_hash::FxHashMap;
 

@@ -6,10 +6,10 @@ use super::held::{Held, Shape};
 use super::inst::{Inst, Op, Operations};
 use super::ops::{Test, Words};
 use super::vector_ops::Filled;
-use crate::codegen::own::{Access, Address, Base, Block, Bound, Lowering, Select};
-use crate::codegen::support::Support;
-use crate::codegen::{CodegenError, RelocationTarget};
-use crate::kernel::{Inst as KernelInst, Lane, Type, Value};
+use crate::own::{Access, Address, Base, Block, Bound, Lowering, Select};
+use crate::support::Support;
+use crate::{CodegenError, RelocationTarget};
+use modelc_kernel::{Inst as KernelInst, Lane, Type, Value};
 use regalloc2::{PReg, RegClass, VReg};
 use rustc_hash::FxHashMap;
 

@@ -1,14 +1,14 @@
-//! Lowering to calls of support functions ([`crate::codegen::support`]): floats without instructions, and 64-bit divisions.
+//! Lowering to calls of support functions ([`crate::support`]): floats without instructions, and 64-bit divisions.
 
 use super::held::{Held, Upper};
 use super::long;
 use super::ops::{Operand, Ops, Test, WordOp, Words};
 use super::permute::by_halves;
-use crate::codegen::bug::Mistake;
-use crate::codegen::own::{Lowering, Select};
-use crate::codegen::support::{FloatOp, Format, LongOp, Support};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, Type, UnaryOp, Value};
+use crate::bug::Mistake;
+use crate::own::{Lowering, Select};
+use crate::support::{FloatOp, Format, LongOp, Support};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, CompareOp, ConvertOp, Lane, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
 /// The bits of a lane in words, low word first.

@@ -2,8 +2,8 @@
 
 use super::ops::{Operand, Ops, Test, WordOp};
 use super::{fixed, long, plain};
-use crate::kernel::interpret::lane;
-use crate::kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp};
+use modelc_kernel::interpret::lane;
+use modelc_kernel::{BinaryOp, CompareOp, ConvertOp, Lane, UnaryOp};
 
 /// Operations on words that compute their results.
 pub(super) struct Computing;
@@ -157,7 +157,7 @@ fn operations_on_one_number_of_64_bits() {
 
 #[test]
 fn products_and_divisions_of_fixed_point() {
-    use crate::kernel::interpret::wide;
+    use modelc_kernel::interpret::wide;
     let words: Vec<u32> = numbers().into_iter().map(|bits| bits as u32).chain([0xC000_0000, 0x4000_0000]).collect();
     for (a, b) in words.iter().flat_map(|&a| words.iter().map(move |&b| (a, b))) {
         let wanted = wide::saturating_rounding_doubling_high_mul(a.into(), b.into());

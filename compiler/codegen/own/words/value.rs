@@ -5,10 +5,10 @@ use super::held::Held;
 use super::ops::{Ops, Words};
 use super::permute::repeated;
 use super::vector_ops::VectorOps;
-use crate::codegen::bug::{Mistake, Route};
-use crate::codegen::own::{Lowering, Select};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{Inst, Lane, Value};
+use crate::bug::{Mistake, Route};
+use crate::own::{Lowering, Select};
+use crate::{CodegenError, Operation};
+use modelc_kernel::{Inst, Lane, Value};
 
 impl<S: Select<Held = Held>> Lowering<'_, S>
 where

@@ -1,9 +1,9 @@
 //! Operations of an instruction set on vector registers of 128 bits.
 
-use crate::codegen::CodegenError;
-use crate::codegen::own::Address;
-use crate::codegen::unsupported::Lack;
-use crate::kernel::{CompareOp, Value};
+use crate::CodegenError;
+use crate::own::Address;
+use crate::unsupported::Lack;
+use modelc_kernel::{CompareOp, Value};
 use regalloc2::VReg;
 
 /// Bytes of a vector register.

@@ -3,12 +3,12 @@
 use super::held::Held;
 use super::ops::Words;
 use super::vector_ops::{ByteOp, Element, REGISTERS, VECTOR, VectorOps};
-use crate::codegen::bug::{Form, Mistake};
-use crate::codegen::own::lowering::Holding;
-use crate::codegen::own::{Access, Lowering, Select};
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, Buffer, DotOp, Inst, Kernel, Lane, Statement, Type, Value};
+use crate::bug::{Form, Mistake};
+use crate::own::lowering::Holding;
+use crate::own::{Access, Lowering, Select};
+use crate::{CodegenError, Operation};
 use cranelift_entity::EntitySet;
+use modelc_kernel::{BinaryOp, Buffer, DotOp, Inst, Kernel, Lane, Statement, Type, Value};
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 
@@ -235,7 +235,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::text::parse_kernel;
+    use modelc_kernel::text::parse_kernel;
 
     #[test]
     fn loops_carry_greatest_bytes() {

@@ -1,9 +1,9 @@
 //! Every row in 32 bits and in 16, and what has no row, decoded by GNU binutils.
 
 use super::decoder::decode;
-use crate::codegen::rv32::encode::{Assembler, Operand, encode, shorten};
-use crate::codegen::rv32::jump::{Condition, Relation, jump, reaches};
-use crate::codegen::rv32::rows::{EVERY, Field, Number, Row, Short, Slot};
+use crate::rv32::encode::{Assembler, Operand, encode, shorten};
+use crate::rv32::jump::{Condition, Relation, jump, reaches};
+use crate::rv32::rows::{EVERY, Field, Number, Row, Short, Slot};
 
 /// Registers of the fields D, A, B and C, of words and of floats: different ones, equal ones, and those that short instructions have.
 const REGISTERS: [[u8; 4]; 7] =

@@ -1,11 +1,11 @@
 //! Elements whose places may be anywhere: many cores trap loads and stores that are not at a multiple of their bytes.
 
 use super::decoder::decode;
-use crate::codegen::rv32::compile_kernel;
-use crate::kernel::intervals::Assumed;
-use crate::kernel::passes::narrow;
-use crate::kernel::text::parse_kernel;
-use crate::machine::machine;
+use crate::rv32::compile_kernel;
+use modelc_kernel::intervals::Assumed;
+use modelc_kernel::passes::narrow;
+use modelc_kernel::text::parse_kernel;
+use modelc_machine::machine;
 
 #[test]
 fn elements_are_read_and_written_in_pieces_where_their_alignment_is_not_known() {

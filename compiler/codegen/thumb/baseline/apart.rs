@@ -2,8 +2,8 @@
 //! in all its uses, if the allocator can. So sums that a loop carries, and its bound, are copied where the loop begins and where it has ended.
 
 use super::inst::{Arg, Inst, Op, Own};
-use crate::codegen::own::{Block, Function};
-use crate::codegen::thumb::rows;
+use crate::own::{Block, Function};
+use crate::thumb::rows;
 use regalloc2::{RegClass, VReg};
 use rustc_hash::FxHashSet;
 
@@ -146,8 +146,8 @@ fn rename(arg: &mut Arg, from: VReg, to: VReg) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::own::Edge;
-    use crate::codegen::thumb::encode::Flags;
+    use crate::own::Edge;
+    use crate::thumb::encode::Flags;
 
     #[test]
     fn sums_and_bounds_of_a_loop_are_copies() {

@@ -6,11 +6,11 @@ use super::level::Level;
 use super::lowering::Baseline;
 use super::set::Thumb1;
 use super::tie::tie_operands;
-use crate::codegen::CodegenError;
-use crate::codegen::own::words::{step_pointers, word_kernel};
-use crate::codegen::own::{Emitted, Function, count_uses, sweep};
-use crate::kernel::Kernel;
-use crate::machine::CpuMachine;
+use crate::CodegenError;
+use crate::own::words::{step_pointers, word_kernel};
+use crate::own::{Emitted, Function, count_uses, sweep};
+use modelc_kernel::Kernel;
+use modelc_machine::CpuMachine;
 use regalloc2::RegClass;
 
 /// Compiles a kernel with 32-bit indices to a function of the procedure call standard for Arm (AAPCS). It takes one pointer for each of

@@ -3,11 +3,11 @@
 use super::level::Level;
 use super::lowering::Baseline;
 use super::set::Thumb1;
-use crate::codegen::driver::language as driver;
-use crate::codegen::own::words::{word_driver, word_support};
-use crate::codegen::support::Support;
-use crate::codegen::{Code, CodegenError};
-use crate::machine::CpuMachine;
+use crate::driver::language as driver;
+use crate::own::words::{word_driver, word_support};
+use crate::support::Support;
+use crate::{Code, CodegenError};
+use modelc_machine::CpuMachine;
 
 /// Compiles a function of the driver.
 ///

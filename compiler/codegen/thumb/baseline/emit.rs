@@ -5,13 +5,13 @@ use super::inst::{Arg, Inst, Op, Own};
 use super::level::Level;
 use super::number::is_byte;
 use super::place::{access, compute, place, sum};
-use crate::codegen::own::{AddressError, AssemblyError, Missing, NumberError, Position};
-use crate::codegen::thumb::access::{Moved, Place};
-use crate::codegen::thumb::emit::{compare_words, general};
-use crate::codegen::thumb::encode::{Assembler, Flags, Operand, shorten};
-use crate::codegen::thumb::registers::SP;
-use crate::codegen::thumb::rows::{self, Row, Short};
-use crate::codegen::{RelocationKind, RelocationTarget};
+use crate::own::{AddressError, AssemblyError, Missing, NumberError, Position};
+use crate::thumb::access::{Moved, Place};
+use crate::thumb::emit::{compare_words, general};
+use crate::thumb::encode::{Assembler, Flags, Operand, shorten};
+use crate::thumb::registers::SP;
+use crate::thumb::rows::{self, Row, Short};
+use crate::{RelocationKind, RelocationTarget};
 use regalloc2::PReg;
 
 /// A writer of instructions to code, with the frame that their addresses are relative to.

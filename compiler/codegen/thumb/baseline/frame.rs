@@ -1,8 +1,8 @@
 //! The stack frame of a function, and its prologue and epilogue.
 
-use crate::codegen::own::{AssemblyError, Need};
-use crate::codegen::thumb::encode::Assembler;
-use crate::codegen::thumb::registers::{GENERAL, LOW, LR, SAVED, SP};
+use crate::own::{AssemblyError, Need};
+use crate::thumb::encode::Assembler;
+use crate::thumb::registers::{GENERAL, LOW, LR, SAVED, SP};
 use regalloc2::PReg;
 
 /// Largest step of the stack pointer by one instruction.

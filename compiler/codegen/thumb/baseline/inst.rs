@@ -1,11 +1,11 @@
 //! Instructions over virtual registers: operations of this set alone, and the registers that instructions can use.
 
-use crate::codegen::own::Address;
-use crate::codegen::own::words;
-pub(super) use crate::codegen::own::words::Arg;
-use crate::codegen::thumb::encode::Flags;
-use crate::codegen::thumb::registers::{CLOBBERED, GENERAL, LOW};
-use crate::codegen::thumb::rows::{self, Row};
+use crate::own::Address;
+use crate::own::words;
+pub(super) use crate::own::words::Arg;
+use crate::thumb::encode::Flags;
+use crate::thumb::registers::{CLOBBERED, GENERAL, LOW};
+use crate::thumb::rows::{self, Row};
 use regalloc2::{Operand, OperandConstraint, PReg, PRegSet};
 
 /// Operation of an instruction.

@@ -1,6 +1,6 @@
 //! Levels of 16-bit Thumb.
 
-use crate::machine::{CpuMachine, Extension};
+use modelc_machine::{CpuMachine, Extension};
 
 /// The instructions of a level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,11 +1,11 @@
 //! The state of lowering a kernel.
 
 use super::level::Level;
-use crate::codegen::own::words::widened;
-use crate::codegen::own::{self, Block};
-use crate::kernel::{Kernel, Value};
-use crate::machine::CpuMachine;
+use crate::own::words::widened;
+use crate::own::{self, Block};
 use cranelift_entity::EntitySet;
+use modelc_kernel::{Kernel, Value};
+use modelc_machine::CpuMachine;
 use regalloc2::VReg;
 use rustc_hash::FxHashMap;
 

@@ -24,9 +24,9 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use crate::machine::{CpuMachine, Extension};
 pub(super) use compile::compile;
 pub(super) use driver::{compile_driver, compile_support};
+use modelc_machine::{CpuMachine, Extension};
 
 /// Tests whether a machine has no other instructions than these.
 pub(super) fn is_baseline(machine: &CpuMachine) -> bool {

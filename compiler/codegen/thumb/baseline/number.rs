@@ -1,10 +1,10 @@
 //! Constants in registers, and sums of a register and a small constant.
 
 use super::level::Level;
-use crate::codegen::own::{AssemblyError, NumberError};
-use crate::codegen::thumb::encode::{Assembler, Operand};
-use crate::codegen::thumb::registers::SP;
-use crate::codegen::thumb::rows;
+use crate::own::{AssemblyError, NumberError};
+use crate::thumb::encode::{Assembler, Operand};
+use crate::thumb::registers::SP;
+use crate::thumb::rows;
 
 /// Tests whether a constant fits the eight bits that instructions have for it.
 pub(super) fn is_byte(number: i32) -> bool {

@@ -3,11 +3,11 @@
 use super::inst::{Arg, Op, Own};
 use super::level::Level;
 use super::lowering::Lowering;
-use crate::codegen::own::words::{self, Operand, Ops, Test, WordOp, Words};
-use crate::codegen::support::Support;
-use crate::codegen::thumb::encode::Flags;
-use crate::codegen::thumb::ops::extension;
-use crate::codegen::thumb::rows::{self, Row};
+use crate::own::words::{self, Operand, Ops, Test, WordOp, Words};
+use crate::support::Support;
+use crate::thumb::encode::Flags;
+use crate::thumb::ops::extension;
+use crate::thumb::rows::{self, Row};
 use regalloc2::VReg;
 
 /// Returns the row of an operation on two registers. Armv6-M has none of divisions: they are functions.

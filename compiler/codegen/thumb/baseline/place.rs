@@ -1,12 +1,12 @@
 //! Loads, stores and computations of addresses. Displacements are up to 31 units, and an address has a displacement or an index.
 
 use super::frame::Frame;
-use crate::codegen::own::{Address, AddressError, AssemblyError, Base, Missing};
-use crate::codegen::thumb::access::{Moved, Place, short_access};
-use crate::codegen::thumb::encode::{Assembler, Operand};
-use crate::codegen::thumb::ops::extension;
-use crate::codegen::thumb::registers::SP;
-use crate::codegen::thumb::rows;
+use crate::own::{Address, AddressError, AssemblyError, Base, Missing};
+use crate::thumb::access::{Moved, Place, short_access};
+use crate::thumb::encode::{Assembler, Operand};
+use crate::thumb::ops::extension;
+use crate::thumb::registers::SP;
+use crate::thumb::rows;
 
 /// Tests whether accesses to a number of bytes, one unit each, can have a displacement.
 pub(super) fn reaches(displacement: i32, unit: u32, bytes: u32) -> bool {

@@ -5,11 +5,11 @@ use super::lowering::Baseline;
 use super::number::is_byte;
 use super::ops::sum_with;
 use super::place::{address_in_sums, reaches};
-use crate::codegen::own::words::{Rows, WordSet, exponent};
-use crate::codegen::own::{Access, Address, Base, Block};
-use crate::codegen::thumb::registers::{GENERAL, PARAMETERS};
-use crate::codegen::thumb::rows::{self, Row};
-use crate::kernel::Lane;
+use crate::own::words::{Rows, WordSet, exponent};
+use crate::own::{Access, Address, Base, Block};
+use crate::thumb::registers::{GENERAL, PARAMETERS};
+use crate::thumb::rows::{self, Row};
+use modelc_kernel::Lane;
 use regalloc2::{PReg, VReg};
 use rustc_hash::FxHashMap;
 

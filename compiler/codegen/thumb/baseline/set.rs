@@ -1,14 +1,14 @@
-//! The 16-bit instructions as an instruction set of [`crate::codegen::own`]: registers, moves and jumps.
+//! The 16-bit instructions as an instruction set of [`crate::own`]: registers, moves and jumps.
 
 use super::emit::{Emitter, compare};
 use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::level::Level;
 use super::spill::spill;
-use crate::codegen::own::{AssemblyError, InstructionSet, Need, Position, Reach};
-use crate::codegen::thumb::encode::{Assembler, Flags};
-use crate::codegen::thumb::registers::{GENERAL, LOW, LR, SP};
-use crate::codegen::thumb::set::{jump, jump_on, reach};
+use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
+use crate::thumb::encode::{Assembler, Flags};
+use crate::thumb::registers::{GENERAL, LOW, LR, SP};
+use crate::thumb::set::{jump, jump_on, reach};
 use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
 use std::convert::Infallible;
 

@@ -2,10 +2,10 @@
 
 use super::frame::Frame;
 use super::place::access;
-use crate::codegen::own::{AssemblyError, Missing};
-use crate::codegen::thumb::access::{Moved, Place};
-use crate::codegen::thumb::encode::Assembler;
-use crate::codegen::thumb::registers::SP;
+use crate::own::{AssemblyError, Missing};
+use crate::thumb::access::{Moved, Place};
+use crate::thumb::encode::Assembler;
+use crate::thumb::registers::SP;
 use regalloc2::{Allocation, PReg};
 
 /// The register through which high ones move.

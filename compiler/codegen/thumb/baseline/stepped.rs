@@ -3,10 +3,10 @@
 use super::inst::{Inst, Op, Own};
 use super::lowering::Baseline;
 use super::place::reaches;
-use crate::codegen::own::words::{Stepped, Term};
-use crate::codegen::own::{Address, Base};
-use crate::codegen::thumb::encode::Flags;
-use crate::codegen::thumb::rows::{self, Row};
+use crate::own::words::{Stepped, Term};
+use crate::own::{Address, Base};
+use crate::thumb::encode::Flags;
+use crate::thumb::rows::{self, Row};
 
 /// Returns the bytes that a load or a store moves.
 fn moved(inst: &Inst) -> Option<u32> {

@@ -4,12 +4,12 @@ use super::frame::Frame;
 use super::level::Level;
 use super::place::{access, compute};
 use super::set::Thumb1;
-use crate::codegen::own::{InstructionSet, Need};
-use crate::codegen::thumb::access::{Moved, Place};
-use crate::codegen::thumb::encode::{Assembler, Flags, Operand};
-use crate::codegen::thumb::registers::GENERAL;
-use crate::codegen::thumb::rows;
-use crate::codegen::thumb::tests::decoder::decode;
+use crate::own::{InstructionSet, Need};
+use crate::thumb::access::{Moved, Place};
+use crate::thumb::encode::{Assembler, Flags, Operand};
+use crate::thumb::registers::GENERAL;
+use crate::thumb::rows;
+use crate::thumb::tests::decoder::decode;
 use regalloc2::{PReg, PRegSet};
 
 fn lines(write: impl Fn(&mut Assembler)) -> Option<Vec<String>> {

@@ -2,8 +2,8 @@
 //! carries stay in their registers, too, because a sum of high registers overwrites its first operand.
 
 use super::inst::{Arg, Inst, Op};
-use crate::codegen::own::Function;
-use crate::codegen::thumb::rows::{self, Row, Short};
+use crate::own::Function;
+use crate::thumb::rows::{self, Row, Short};
 use regalloc2::VReg;
 use rustc_hash::FxHashSet;
 
@@ -45,7 +45,7 @@ pub(super) fn tie_operands(function: &mut Function<Inst>, uses: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codegen::own::count_uses;
+    use crate::own::count_uses;
     use regalloc2::RegClass;
 
     #[test]

@@ -4,14 +4,14 @@ use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
 use super::number::is_byte;
 use super::place::reaches;
-use crate::codegen::own::words::{Operand, Ops, Test, VectorOps, Words};
-use crate::codegen::own::{Address, Base};
-use crate::codegen::support::Support;
-use crate::codegen::thumb::encode::Flags;
-use crate::codegen::thumb::ops::flags;
-use crate::codegen::unsupported::Lack;
-use crate::codegen::{CodegenError, Operation};
-use crate::kernel::{BinaryOp, ConvertOp, Lane, Rounding, Type, UnaryOp, Value};
+use crate::own::words::{Operand, Ops, Test, VectorOps, Words};
+use crate::own::{Address, Base};
+use crate::support::Support;
+use crate::thumb::encode::Flags;
+use crate::thumb::ops::flags;
+use crate::unsupported::Lack;
+use crate::{CodegenError, Operation};
+use modelc_kernel::{BinaryOp, ConvertOp, Lane, Rounding, Type, UnaryOp, Value};
 use regalloc2::VReg;
 
 impl Lowering<'_> {

@@ -1,12 +1,12 @@
 //! Tests of encodings with the decoder of GNU binutils: every row in 32 and 16 bits, and the instructions without rows.
 
 use super::decoder::decode;
-use crate::codegen::own::InstructionSet;
-use crate::codegen::thumb::access::{Moved, Place, access, access_and_step, access_double, access_float, access_pair};
-use crate::codegen::thumb::encode::{Assembler, Flags, Operand, encode, shorten};
-use crate::codegen::thumb::rows::{EVERY, Field, Number, PKHBT_LOWER, PKHTB_UPPER, Row, SXTB16_ODD, Short, Single, Slot};
-use crate::codegen::thumb::set::{Condition, Thumb2};
-use crate::machine::machine;
+use crate::own::InstructionSet;
+use crate::thumb::access::{Moved, Place, access, access_and_step, access_double, access_float, access_pair};
+use crate::thumb::encode::{Assembler, Flags, Operand, encode, shorten};
+use crate::thumb::rows::{EVERY, Field, Number, PKHBT_LOWER, PKHTB_UPPER, Row, SXTB16_ODD, Short, Single, Slot};
+use crate::thumb::set::{Condition, Thumb2};
+use modelc_machine::machine;
 
 /// General-purpose registers for the fields D, N, M and A.
 const WORDS: [[u8; 4]; 5] = [[3, 5, 7, 2], [12, 10, 9, 11], [3, 3, 7, 2], [4, 6, 4, 1], [9, 9, 2, 3]];

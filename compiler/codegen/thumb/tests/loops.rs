@@ -2,13 +2,13 @@
 
 use super::ARCHITECTURE;
 use super::decoder::{decode, decode_for};
-use crate::codegen::own::InstructionSet;
-use crate::codegen::thumb::compile_kernel;
-use crate::codegen::thumb::set::{Condition, Thumb2};
-use crate::kernel::intervals::Assumed;
-use crate::kernel::passes::narrow;
-use crate::kernel::text::parse_kernel;
-use crate::machine::machine;
+use crate::own::InstructionSet;
+use crate::thumb::compile_kernel;
+use crate::thumb::set::{Condition, Thumb2};
+use modelc_kernel::intervals::Assumed;
+use modelc_kernel::passes::narrow;
+use modelc_kernel::text::parse_kernel;
+use modelc_machine::machine;
 
 /// Compiles a kernel for Cortex-M4F, and returns the names of the instructions of its last loop. `None` without a decoder.
 fn last_loop(text: &str) -> Option<Vec<String>> {

@@ -2,16 +2,16 @@
 
 use super::ARCHITECTURE;
 use super::decoder::decode_for;
-use crate::codegen::own::words::Element;
-use crate::codegen::thumb::access::Place;
-use crate::codegen::thumb::compile_kernel;
-use crate::codegen::thumb::encode::{Assembler, Flags, Operand};
-use crate::codegen::thumb::rows::*;
-use crate::codegen::thumb::vectors::{Part, Vector, access_vector, choose_lanes, predicate, step_vector};
-use crate::kernel::intervals::Assumed;
-use crate::kernel::passes::narrow;
-use crate::kernel::text::parse_kernel;
-use crate::machine::machine;
+use crate::own::words::Element;
+use crate::thumb::access::Place;
+use crate::thumb::compile_kernel;
+use crate::thumb::encode::{Assembler, Flags, Operand};
+use crate::thumb::rows::*;
+use crate::thumb::vectors::{Part, Vector, access_vector, choose_lanes, predicate, step_vector};
+use modelc_kernel::intervals::Assumed;
+use modelc_kernel::passes::narrow;
+use modelc_kernel::text::parse_kernel;
+use modelc_machine::machine;
 
 #[test]
 fn vectors_decode_to_themselves() {

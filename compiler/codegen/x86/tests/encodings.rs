@@ -1,8 +1,8 @@
 //! Tests of every row in each of its forms: `iced-x86` decodes the bytes.
 
-use crate::codegen::x86::encode::{Assembler, Fields, MemoryOperand, Rm};
-use crate::codegen::x86::length::Length;
-use crate::codegen::x86::rows::{ALL, Feature, File, Memory, Row, Shape};
+use crate::x86::encode::{Assembler, Fields, MemoryOperand, Rm};
+use crate::x86::length::Length;
+use crate::x86::rows::{ALL, Feature, File, Memory, Row, Shape};
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
 use smallvec::SmallVec;
 

@@ -1,9 +1,9 @@
 //! Tests of hot loops: they hold the expected instructions only, without moves and without spills.
 
-use crate::codegen::x86::listing;
-use crate::kernel::text::parse_kernel;
-use crate::kernel::{BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
-use crate::machine::{CpuMachine, machine};
+use crate::x86::listing;
+use modelc_kernel::text::parse_kernel;
+use modelc_kernel::{BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
+use modelc_machine::{CpuMachine, machine};
 
 /// Makes a matrix product in the form that schedules write: sums of `rows` × `vectors`. A step loads the weights, then each row's operand, and
 /// multiplies them.

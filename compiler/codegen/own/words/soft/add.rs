@@ -1,10 +1,10 @@
 //! Addition of floats.
 
 use super::parts::{Pair, Parts, any, both, either, infinity, normalized, not, rounded, shift, shift_sticky, unless_nan};
-use crate::codegen::own::words::long;
-use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
-use crate::codegen::support::Format;
-use crate::kernel::{BinaryOp, CompareOp};
+use crate::own::words::long;
+use crate::own::words::ops::{Operand, Ops, Test, WordOp};
+use crate::support::Format;
+use modelc_kernel::{BinaryOp, CompareOp};
 
 /// Computes the sum of two floats.
 pub(super) fn sum<O: Ops>(ops: &mut O, format: Format, a: Pair<O>, b: Pair<O>) -> Pair<O> {

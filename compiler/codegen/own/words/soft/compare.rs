@@ -1,10 +1,10 @@
 //! Comparison of floats.
 
 use super::parts::{Pair, Parts, both, not, shift, signed};
-use crate::codegen::own::words::long;
-use crate::codegen::own::words::ops::Ops;
-use crate::codegen::support::{FloatOp, Format};
-use crate::kernel::{BinaryOp, CompareOp};
+use crate::own::words::long;
+use crate::own::words::ops::Ops;
+use crate::support::{FloatOp, Format};
+use modelc_kernel::{BinaryOp, CompareOp};
 
 /// Maps a float to a signed integer with the same order. Both zeros become 0.
 fn place<O: Ops>(ops: &mut O, parts: &Parts<O>) -> Pair<O> {

@@ -1,10 +1,10 @@
 //! Conversions between formats of floats, and between floats and integers.
 
 use super::parts::{Pair, Parts, nan, normalized, rounded, shift, shift_by, signed, signed_infinity, unless_nan, with_sign};
-use crate::codegen::own::words::long;
-use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
-use crate::codegen::support::Format;
-use crate::kernel::{BinaryOp, CompareOp, UnaryOp};
+use crate::own::words::long;
+use crate::own::words::ops::{Operand, Ops, Test, WordOp};
+use crate::support::Format;
+use modelc_kernel::{BinaryOp, CompareOp, UnaryOp};
 
 /// Converts a float to another format.
 pub(super) fn between<O: Ops>(ops: &mut O, from: Format, to: Format, bits: Pair<O>) -> Pair<O> {

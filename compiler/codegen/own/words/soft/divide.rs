@@ -1,10 +1,10 @@
 //! Division and square root. Each round of a loop computes one bit.
 
 use super::parts::{Pair, Parts, any, both, either, normalized, not, rounded, shift, signed, signed_infinity, unless_nan, with_sign};
-use crate::codegen::own::words::long;
-use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
-use crate::codegen::support::Format;
-use crate::kernel::{BinaryOp, CompareOp, UnaryOp};
+use crate::own::words::long;
+use crate::own::words::ops::{Operand, Ops, Test, WordOp};
+use crate::support::Format;
+use modelc_kernel::{BinaryOp, CompareOp, UnaryOp};
 
 fn doubled<O: Ops>(ops: &mut O, a: Pair<O>) -> Pair<O> {
     ops.long_sum(false, a, a)

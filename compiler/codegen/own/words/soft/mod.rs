@@ -1,5 +1,5 @@
 //! Arithmetic that 32-bit machines lack, made of [`Ops`]: 64-bit divisions and floats. Each operation is the body of a function of
-//! [`crate::codegen::support`].
+//! [`crate::support`].
 //!
 //! Floats are decoded to a sign, an exponent and a 64-bit mantissa with the leading one in the highest bit. So the same code serves all formats.
 
@@ -18,7 +18,7 @@ mod whole;
 pub use divide::words as divide_words;
 
 use super::ops::Ops;
-use crate::codegen::support::{FloatOp, LongOp, Support};
+use crate::support::{FloatOp, LongOp, Support};
 use parts::Pair;
 
 /// Computes the result of a support function from its arguments.

@@ -1,9 +1,9 @@
 //! Multiplication of floats.
 
 use super::parts::{Pair, Parts, any, both, either, normalized, rounded, signed_infinity, unless_nan};
-use crate::codegen::own::words::long;
-use crate::codegen::own::words::ops::{Operand, Ops, WordOp};
-use crate::codegen::support::Format;
+use crate::own::words::long;
+use crate::own::words::ops::{Operand, Ops, WordOp};
+use crate::support::Format;
 
 /// Computes the high 64 bits of a product. The lowest bit is also set if any dropped bit is set.
 fn high_product<O: Ops>(ops: &mut O, a: Pair<O>, b: Pair<O>) -> Pair<O> {

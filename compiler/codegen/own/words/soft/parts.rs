@@ -1,9 +1,9 @@
 //! Decoding and encoding of floats.
 
-use crate::codegen::own::words::long;
-use crate::codegen::own::words::ops::{Operand, Ops, Test, WordOp};
-use crate::codegen::support::Format;
-use crate::kernel::{BinaryOp, CompareOp};
+use crate::own::words::long;
+use crate::own::words::ops::{Operand, Ops, Test, WordOp};
+use crate::support::Format;
+use modelc_kernel::{BinaryOp, CompareOp};
 
 /// The halves of a 64-bit number, low half first.
 pub(super) type Pair<O> = [<O as Ops>::Word; 2];

@@ -1,8 +1,8 @@
 //! Tests of support functions, computed on the host and compared with the host's arithmetic.
 
 use super::result;
-use crate::codegen::own::words::tests::Computing;
-use crate::codegen::support::{FloatOp, Format, LongOp, Support};
+use crate::own::words::tests::Computing;
+use crate::support::{FloatOp, Format, LongOp, Support};
 
 /// Calls a support function. Its arguments and its result are bits of one or two words.
 pub(super) fn call(what: Support, arguments: &[u64]) -> u64 {

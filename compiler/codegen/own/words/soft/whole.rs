@@ -4,9 +4,9 @@
 //! and with [`PAIRS`] pseudo-random pairs.
 
 use super::tests::{Random, call, host, infinity, is_nan, sign};
-use crate::codegen::support::{FloatOp, Format, Support};
-use crate::kernel::interpret::lane;
-use crate::kernel::{ConvertOp, Lane};
+use crate::support::{FloatOp, Format, Support};
+use modelc_kernel::interpret::lane;
+use modelc_kernel::{ConvertOp, Lane};
 
 /// Number of pseudo-random pairs of operands.
 const PAIRS: u64 = 1_000_000_000;
