@@ -90,7 +90,7 @@ pub mod passes;
 #[doc(hidden)]
 pub mod pipeline;
 #[doc(hidden)]
-pub mod plan;
+pub use modelc_plan as plan;
 #[doc(hidden)]
 pub use modelc_program as program;
 #[doc(hidden)]

@@ -48,7 +48,6 @@ pub use problem::{Block, Segment};
 pub use request::{Effort, Place, Plan, PlanError, Request, Scratch, Step, Tensor, TensorId, thousands};
 pub use views::{Home, homes};
 
-use crate::parallel;
 use inplace::{Merger, Pair};
 use lend::{Loan, lend};
 use problem::Sections;
@@ -142,7 +141,7 @@ pub fn plan_reordered_by(
         let plan = plan(&request.reordered(&found.steps))?;
         Ok(Some((found.steps, plan)))
     };
-    let (given, other) = parallel::both(|| plan(request), reordered);
+    let (given, other) = modelc_parallel::both(|| plan(request), reordered);
     let given = given?;
     match other? {
         Some(other) if other.1.arena_bytes < given.arena_bytes => Ok(other),

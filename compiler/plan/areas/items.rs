@@ -1,8 +1,8 @@
 //! Items that are placed: storages and scratch buffers, with the bytes that steps move in each.
 
-use crate::plan::lifetimes::Lifetimes;
-use crate::plan::problem::Segment;
-use crate::plan::request::{Place, Request, Step, TensorId};
+use crate::lifetimes::Lifetimes;
+use crate::problem::Segment;
+use crate::request::{Place, Request, Step, TensorId};
 
 /// The kind of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
 //! Areas, placements, and reasons why there is none.
 
-use crate::plan::request::{Plan, PlanError, Request, TensorId};
+use crate::request::{Plan, PlanError, Request, TensorId};
 
 /// A function that plans one area.
 pub type Planner = fn(&Request) -> Result<Plan, PlanError>;
@@ -30,7 +30,7 @@ pub struct Placement {
 /// Contents of one area.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AreaPlan {
-    /// The request, without what lies in other areas: tensors there have [`crate::plan::Place::State`], and scratch buffers have no bytes.
+    /// The request, without what lies in other areas: tensors there have [`crate::Place::State`], and scratch buffers have no bytes.
     pub request: Request,
     /// Its plan.
     pub plan: Plan,

@@ -2,7 +2,7 @@
 
 use super::items::{Item, Items, Of};
 use super::placement::{Area, AreaPlan, Planner};
-use crate::plan::request::{Effort, Place, Plan, PlanError, Request, Scratch};
+use crate::request::{Effort, Place, Plan, PlanError, Request, Scratch};
 
 /// An area with the items that it has so far.
 #[derive(Clone)]

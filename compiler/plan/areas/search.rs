@@ -3,8 +3,7 @@
 use super::items::{Item, Items};
 use super::placement::{Area, PlaceError, Planner, Shortage};
 use super::room::{Answer, Room};
-use crate::parallel;
-use crate::plan::request::{Effort, PlanError, Request};
+use crate::request::{Effort, PlanError, Request};
 use std::cmp::{Ordering, Reverse};
 
 /// Maximum number of items for branch and bound.
@@ -41,7 +40,7 @@ fn ratio(a: u64, of_a: u64, b: u64, of_b: u64) -> Ordering {
 /// # Errors
 /// A fault in the request, or what did not fit.
 pub fn search(request: (&Request, Planner), items: &Items, areas: &[Area]) -> Result<Found, PlaceError> {
-    let attempts = parallel::map(&ORDERS, |order| Attempt::new(request, items, areas, *order));
+    let attempts = modelc_parallel::map(&ORDERS, |order| Attempt::new(request, items, areas, *order));
     let attempts = attempts.into_iter().collect::<Result<Vec<_>, PlanError>>()?;
     let best = attempts.into_iter().min_by_key(|attempt| (attempt.left_bytes(items), attempt.cost(items)));
     let best = best.expect("there is an order");

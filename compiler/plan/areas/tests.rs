@@ -1,8 +1,8 @@
 //! Placements by hand, and random ones against brute force.
 
 use super::{Area, AreaPlan, PlaceError, Placement};
-use crate::plan::request::{Effort, Place, Request, Scratch, Step, Tensor, TensorId};
-use crate::plan::{check_areas, place, plan};
+use crate::request::{Effort, Place, Request, Scratch, Step, Tensor, TensorId};
+use crate::{check_areas, place, plan};
 
 fn tensor(bytes: u64, name: &str) -> Tensor {
     Tensor { bytes, alignment: 16, place: Place::Arena, view_of: None, takes_over: false, fixed: None, name: name.into() }
