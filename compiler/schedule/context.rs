@@ -12,6 +12,12 @@ use crate::schedule::contraction::operands::packing::PackedWeights;
 use crate::schedule::contraction::operands::strips::COMMON;
 use crate::schedule::contraction::operands::weights::Weights;
 
+/// Operations from which ranges are worth their start: one or two microseconds.
+const WORTH_RANGES: u64 = 1 << 14;
+
+/// Operations from which ranges are worth working memory of their own, too.
+const WORTH_MEMORY_OF_RANGES: u64 = 1 << 16;
+
 /// Minimum vectors of a row for which the lanes that the last vector wastes do not matter.
 const FULL_VECTORS: u64 = 8;
 
@@ -104,8 +110,23 @@ impl<'a> Context<'a> {
         self.machine.hides_latency
     }
 
-    /// Returns the multiply-accumulate operations from which a kernel may be split. With threads, the cost of the finished kernel decides, too.
-    pub fn cut_from(&self, with_threads: u64) -> u64 {
+    /// Tests whether a kernel with a number of operations may be divided into ranges. With threads, the cost of the finished kernel decides, too.
+    pub fn is_worth_ranges(&self, operations: u64) -> bool {
+        operations >= self.cut_from(WORTH_RANGES)
+    }
+
+    /// Tests the same for ranges with working memory of their own.
+    pub fn is_worth_memory_of_ranges(&self, operations: u64) -> bool {
+        operations >= self.cut_from(WORTH_MEMORY_OF_RANGES)
+    }
+
+    /// Tests the same for ranges that repeat a part of the work.
+    pub fn is_worth_long_ranges(&self, operations: u64) -> bool {
+        operations >= self.cut_from(CUT_FROM)
+    }
+
+    /// Returns the operations from which a kernel may be divided, given their number for threads.
+    fn cut_from(&self, with_threads: u64) -> u64 {
         match self.threads {
             Threads { count: 0 | 1, .. } => CUT_FROM,
             Threads { least_instructions: 0, .. } => 0,

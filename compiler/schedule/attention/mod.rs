@@ -14,7 +14,7 @@ mod tile;
 
 use super::arguments::{Arguments, Elements};
 use super::context::{Context, Goal};
-use super::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use super::interface::{Lowered, Requirements, Schedule};
 use super::quantity::{Cells, Number, Quantity, product};
 use super::unsupported::Unsupported;
 use crate::ir::operators::Attention;
@@ -136,7 +136,7 @@ impl<'a> AttentionSchedule<'a> {
 impl AttentionSchedule<'_> {
     /// Returns the number of heads of keys, along which the kernel is divided. `None` if there is too little work.
     fn extent(&self) -> Option<u64> {
-        (self.batch.is(1) && self.shape.groups > 1 && self.multiply_accumulates() >= self.cx.cut_from(CUT_FROM))
+        (self.batch.is(1) && self.shape.groups > 1 && self.cx.is_worth_long_ranges(self.multiply_accumulates()))
             .then_some(self.shape.groups)
     }
 

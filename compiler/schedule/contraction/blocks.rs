@@ -25,7 +25,7 @@ use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::elementwise::sums::SumRanges;
-use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
@@ -179,7 +179,7 @@ impl BlockSchedule<'_> {
     fn extent(&self, shared: &[Pair]) -> Option<u64> {
         let apart = shared.iter().all(|pair| pair.read != self.left);
         let panels = self.cuts().count();
-        (apart && panels > 1 && self.multiply_accumulates() >= self.cx.cut_from(CUT_FROM)).then_some(panels)
+        (apart && panels > 1 && self.cx.is_worth_long_ranges(self.multiply_accumulates())).then_some(panels)
     }
 }
 

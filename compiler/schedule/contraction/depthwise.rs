@@ -47,9 +47,6 @@ const INTEGER_PIXELS: u64 = 2;
 /// Channels whose sums are lanes of a vector register, if products of bytes are not added in the same instruction.
 const LANES: u64 = 4;
 
-/// Minimum number of multiply-accumulates for which ranges are worth their overhead.
-const LEAST_FOR_THREADS: u64 = 1 << 14;
-
 /// A tap of a window.
 #[derive(Clone, Copy)]
 pub(super) struct Tap {
@@ -219,7 +216,7 @@ impl DepthwiseSchedule<'_> {
         // Windows read elements that another range might already have overwritten.
         let is_one = work.batch == 1 || self.cx.is_for_threads();
         let apart = shared.iter().all(|pair| pair.read != work.input) && is_one && work.sizes.is_none();
-        (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
+        (apart && rows > 1 && self.cx.is_worth_ranges(work.multiply_accumulates())).then_some(rows)
     }
 }
 

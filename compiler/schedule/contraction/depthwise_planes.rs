@@ -39,9 +39,6 @@ const COPIED: u64 = 4;
 /// Elements of a row that are copied without a loop.
 const MOST_COPIED: u64 = 8;
 
-/// Minimum number of multiply-accumulates for which ranges are worth their overhead.
-const LEAST_FOR_THREADS: u64 = 1 << 14;
-
 /// Schedule of a depthwise contraction of bytes, channel by channel.
 pub struct DepthwisePlanes<'a> {
     cx: Context<'a>,
@@ -128,7 +125,7 @@ impl<'a> DepthwisePlanes<'a> {
     /// Returns the number of channels, along which the kernel is divided. `None` if there is too little work.
     fn extent(&self) -> Option<u64> {
         let work = &self.work;
-        (work.channels > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(work.channels)
+        (work.channels > 1 && self.cx.is_worth_ranges(work.multiply_accumulates())).then_some(work.channels)
     }
 
     /// Tests whether the output may start where the input starts: a pixel of an image then overwrites no later image. Slices of a block must have equal

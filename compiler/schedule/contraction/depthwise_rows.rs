@@ -38,9 +38,6 @@ pub(super) const FOUR: u64 = 4;
 /// Maximum number of paired rows that sums read. With more, the weights of two output rows have many zeros.
 const MOST_ROWS: u64 = 8;
 
-/// Minimum number of multiply-accumulates for which ranges are worth their overhead.
-const LEAST_FOR_THREADS: u64 = 1 << 14;
-
 /// The kind of instruction that multiplies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Products {
@@ -248,7 +245,7 @@ impl DepthwiseRows<'_> {
         // Windows read elements that another range might already have overwritten.
         let is_one = work.batch == 1 || self.cx.is_for_threads();
         let apart = shared.iter().all(|pair| pair.read != work.input) && is_one;
-        (apart && rows > 1 && work.multiply_accumulates() >= self.cx.cut_from(LEAST_FOR_THREADS)).then_some(rows)
+        (apart && rows > 1 && self.cx.is_worth_ranges(work.multiply_accumulates())).then_some(rows)
     }
 }
 

@@ -82,9 +82,6 @@ impl Ranges {
 /// Number of rows that is enough for any useful number of threads.
 const MANY_ROWS: u64 = 8;
 
-/// Minimum number of multiply-accumulates for which ranges with their own working memory are worth their overhead.
-const LEAST_FOR_THREADS: u64 = 1 << 16;
-
 /// Minimum number of pixels in a row that is long for register tiles.
 const LONG_ROW: u64 = 48;
 
@@ -533,7 +530,7 @@ impl DirectSchedule<'_> {
     pub(super) fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
         let work = &self.work;
         let is_one_image = work.sizes.is_none() && work.matrices.is_empty() && work.batch * work.planes.output == 1;
-        if work.multiply_accumulates() < self.cx.cut_from(LEAST_FOR_THREADS) || !is_one_image && !self.cx.is_for_threads() {
+        if !self.cx.is_worth_memory_of_ranges(work.multiply_accumulates()) || !is_one_image && !self.cx.is_for_threads() {
             return None;
         }
         if self.cx.is_for_threads() {

@@ -21,7 +21,7 @@ use crate::schedule::contraction::tiles::loops::hoisted::hoisted_for;
 use crate::schedule::contraction::tiles::tile::join;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
-use crate::schedule::interface::{CUT_FROM, Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{for_range, for_values};
 use crate::schedule::movement::turn::{Matrix, Sides, Turn, transpose, turned};
 use crate::schedule::pair::Pair;
@@ -162,7 +162,7 @@ impl<'a> SparseProducts<'a> {
     /// another one writes.
     fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
         let (blocks, panels) = (self.work.output_size[0], self.cuts().count());
-        if self.multiply_accumulates() < self.cx.cut_from(CUT_FROM) {
+        if !self.cx.is_worth_long_ranges(self.multiply_accumulates()) {
             return None;
         }
         match (blocks, panels) {

@@ -22,9 +22,6 @@ pub struct MapSchedule<'a> {
     vectors: Option<u64>,
 }
 
-/// Minimum number of operations for a split among threads: one or two microseconds.
-const LEAST_FOR_THREADS: u64 = 1 << 14;
-
 impl<'a> MapSchedule<'a> {
     /// Makes the schedule of a group without a root.
     ///
@@ -34,7 +31,7 @@ impl<'a> MapSchedule<'a> {
         let work = ElementWise::new(cx, None)?;
         let all = product(work.shape());
         let elements = all.as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| work.is_flat());
-        let worth_it = elements.filter(|n| n.saturating_mul(work.operations()) >= cx.cut_from(LEAST_FOR_THREADS));
+        let worth_it = elements.filter(|n| cx.is_worth_ranges(n.saturating_mul(work.operations())));
         let vectors = worth_it.map(|n| Ok(n.div_ceil(lanes(cx, &work, &all)?.into()))).transpose()?;
         Ok(Self { cx, work, vectors: vectors.filter(|&vectors| vectors > 1) })
     }
