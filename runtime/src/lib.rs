@@ -117,6 +117,10 @@ pub struct GpuInfo {
     pub device_type: u32,
     /// C string.
     pub device_name: [u8; 256],
+    /// Estimated time of a call on the CPU, in nanoseconds; 0 without an estimate.
+    pub cpu_ns: u64,
+    /// Estimated time of a call on the GPU, in nanoseconds; 0 without an estimate.
+    pub gpu_ns: u64,
 }
 
 impl Default for GpuInfo {
@@ -133,6 +137,8 @@ impl Default for GpuInfo {
             device_id: 0,
             device_type: 0,
             device_name: [0; 256],
+            cpu_ns: 0,
+            gpu_ns: 0,
         }
     }
 }
@@ -223,7 +229,7 @@ mod tests {
     #[test]
     fn structures_of_gpus_have_the_sizes_of_the_c_structs_on_64_bit_machines() {
         #[cfg(target_pointer_width = "64")]
-        assert_eq!((size_of::<VkHost>(), size_of::<GpuInfo>(), core::mem::offset_of!(GpuInfo, device_name)), (80, 304, 44));
+        assert_eq!((size_of::<VkHost>(), size_of::<GpuInfo>(), core::mem::offset_of!(GpuInfo, device_name)), (80, 320, 44));
         assert_eq!(GpuInfo::default().struct_size as usize, size_of::<GpuInfo>());
         assert_eq!(VkHost::default().struct_size as usize, size_of::<VkHost>());
     }
