@@ -5,13 +5,20 @@
 
 #[path = "firmware/boards.rs"]
 mod boards;
+#[path = "firmware/packages.rs"]
+mod packages;
+#[path = "firmware/page.rs"]
+mod page;
+#[path = "firmware/placed.rs"]
+mod placed;
 mod support;
 
-use boards::{Board, C, LINK, M0, M3, M4F, M7, M7_DP, M33, M55, RV32IMC, compile, compile_model, done, folder, run};
+use boards::{Board, C, M0, M3, M4F, M7, M7_DP, M33, M55, RV32IMC, compile, compile_model, done, folder};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::harness::{self, Needs};
+use xtask::process::find;
 
 fn tests_pass_on_boards() {
     for board in [M0, M3, M4F, M7, M33, M55, RV32IMC] {
@@ -192,6 +199,38 @@ fn objects_link_in_programs_of_every_kind() {
     }
 }
 
+/// Origin and bytes of flash and RAM of a board, for picolibc's linker script.
+const AN385: [u32; 4] = [0, 1 << 20, 0x2000_0000, 1 << 20];
+const MICROBIT: [u32; 4] = [0, 256 << 10, 0x2000_0000, 16 << 10];
+const AN505: [u32; 4] = [0x1000_0000, 1 << 20, 0x3800_0000, 1 << 20];
+const AN547: [u32; 4] = [0x1000_0000, 512 << 10, 0x3000_0000, 512 << 10];
+
+/// Programs with start-up code, `puts` and linker script of picolibc, in each float ABI: the object is all else that is linked.
+fn objects_run_in_programs_with_picolibc() {
+    let boards = [
+        (M0, "-mcpu=cortex-m0", MICROBIT),
+        (M3, "-mcpu=cortex-m3", AN385),
+        (M4F, "-mcpu=cortex-m4 -mfloat-abi=soft", AN385),
+        (M4F, "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=softfp", AN385),
+        (M4F, "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard", AN385),
+        (M7_DP, "-mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard", AN385),
+        (M33, "-mcpu=cortex-m33 -mfloat-abi=soft", AN505),
+        (M33, "-mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard", AN505),
+        (M55, "-mcpu=cortex-m55 -mfloat-abi=hard", AN547),
+    ];
+    let folder = folder();
+    for (board, options, [flash, flash_bytes, ram, ram_bytes]) in boards {
+        compile(board.core, "", folder.path());
+        let memory = format!(
+            "-Wl,--defsym=__flash={flash},--defsym=__flash_size={flash_bytes},--defsym=__ram={ram},--defsym=__ram_size={ram_bytes}"
+        );
+        let library = "--specs=picolibc.specs --crt0=semihost --oslib=semihost -Dmodelc_puts=puts";
+        let words = format!("{options} -O2 -static -Wl,--gc-sections,--fatal-warnings,-z,noexecstack {memory} {library} t.c digits.o");
+        done(board.kit.compiler, &format!("{words} -o program.elf"), folder.path());
+        board.agrees(&format!("digits with picolibc, {options}"), folder.path());
+    }
+}
+
 /// Programs of both linkers, without unused parts and without a warning: secure ones of Armv8-M, too.
 fn objects_link_with_lld() {
     let lld = lld().expect("LLD");
@@ -212,86 +251,7 @@ fn objects_link_with_lld() {
     }
 }
 
-/// Splits the RAM of a memory's map into halves: the second one is for code. Returns the map, and the address of that half.
-fn with_ram_for_code(map: &str) -> (String, u64) {
-    let line = map.lines().find(|line| line.trim_start().starts_with("ram ")).expect("a region of RAM");
-    let word = |name: &str| line.split_once(name).and_then(|(_, rest)| rest.split([',', ' ']).next()).expect("a number");
-    let origin = u64::from_str_radix(word("ORIGIN = 0x"), 16).expect("an address");
-    let kilobytes = match word("LENGTH = ").split_at(word("LENGTH = ").len() - 1) {
-        (count, "K") => count.parse::<u64>().expect("a length"),
-        (count, _) => 1024 * count.parse::<u64>().expect("a length"),
-    };
-    let code = origin + 512 * kilobytes;
-    let halves =
-        format!("    ram (rw) : ORIGIN = {origin:#x}, LENGTH = {0}\n    kernels (rx) : ORIGIN = {code:#x}, LENGTH = {0}", 512 * kilobytes);
-    (map.replace(line, &halves), code)
-}
-
-/// Kernels in RAM, further from what calls them than a branch reaches: the linker reaches them because calls name functions. A branch reaches 16 MB
-/// on Cortex-M, and 1 MB on RISC-V.
-fn kernels_run_from_ram() {
-    let m0_plus = Board { core: "cortex-m0plus", options: "-mcpu=cortex-m0plus", ..M0 };
-    // Half of 16 KB holds small code.
-    for (board, options) in [(m0_plus, "--optimize size"), (M3, ""), (RV32IMC, "")] {
-        let folder = folder();
-        let script = fs::read_to_string(folder.path().join("link.ld")).expect("a script");
-        let moved = script.replace("    .digits_text ", "    .kernels        : { *(.text.digits_op*) } > kernels\n    .digits_text ");
-        assert_ne!(moved, script);
-        fs::write(folder.path().join("ram.ld"), moved).expect("it is written");
-        let (map, ram) = with_ram_for_code(&fs::read_to_string(folder.path().join(board.memory)).expect("a map"));
-        fs::write(folder.path().join("halves.ld"), map).expect("it is written");
-        let board = Board { memory: "halves.ld", ..board };
-        compile(board.core, options, folder.path());
-        board.link("t.c", "ram.ld", folder.path());
-        let symbols = done("arm-none-eabi-nm", "program.elf", folder.path());
-        let is_in_ram = |line: &str| u64::from_str_radix(&line[..8], 16).is_ok_and(|address| address >= ram);
-        let is_kernel = |line: &&str| line.contains(" digits_op") && !line.contains("veneer");
-        let kernels: Vec<&str> = symbols.lines().filter(is_kernel).collect();
-        assert!(!kernels.is_empty() && kernels.iter().all(|line| is_in_ram(line)), "{}: {symbols}", board.core);
-        assert!(symbols.lines().any(|line| line.ends_with(" digits_forward") && !is_in_ram(line)), "{}: {symbols}", board.core);
-        board.agrees("digits in RAM", folder.path());
-    }
-}
-
-const PROJECT: &str = "\
-cmake_minimum_required(VERSION 3.16)
-project(firmware C ASM)
-find_package(digits REQUIRED CONFIG)
-add_executable(program.elf startup.S board.c t.c)
-target_link_libraries(program.elf PRIVATE digits::digits gcc)
-";
-
-/// A project of CMake with the exported package chooses the machine by the processor.
-fn an_exported_package_runs_on_a_board() {
-    let folder = folder();
-    compile(M4F.core, "", folder.path());
-    let model = support::own("examples/digits/digits_int8.tflite").display().to_string();
-    let words = format!("export {model} --as cmake -o package --name digits --target cortex-m33 --target cortex-m4f");
-    done(env!("CARGO_BIN_EXE_modelc"), &words, folder.path());
-    fs::remove_file(folder.path().join("digits.h")).expect("the package has the header");
-    fs::write(folder.path().join("CMakeLists.txt"), PROJECT).expect("it is written");
-    let flags = format!("set(CMAKE_C_FLAGS \"{} {C}\")\nset(CMAKE_ASM_FLAGS \"{}\")\n", M4F.options, M4F.options);
-    let linker = format!(
-        "set(CMAKE_EXE_LINKER_FLAGS \"{LINK},--defsym=STACK_BYTES=8192 -T {0}/memory.ld -T {0}/link.ld\")\n",
-        folder.path().display()
-    );
-    let machine = "set(CMAKE_SYSTEM_NAME Generic)\nset(CMAKE_SYSTEM_PROCESSOR cortex-m4f)\nset(CMAKE_C_COMPILER arm-none-eabi-gcc)\n\
-                   set(CMAKE_ASM_COMPILER arm-none-eabi-gcc)\nset(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)\n";
-    fs::write(folder.path().join("toolchain.cmake"), format!("{machine}{flags}{linker}")).expect("it is written");
-    let configure = format!("-S . -B build --toolchain={0}/toolchain.cmake -Ddigits_DIR={0}/package", folder.path().display());
-    done("cmake", &configure, folder.path());
-    done("cmake", "--build build", folder.path());
-    fs::copy(folder.path().join("build/program.elf"), folder.path().join("program.elf")).expect("it is copied");
-    assert!(M4F.run(folder.path()).trim_end().ends_with("agree"));
-    // Without a processor that is known, the project says which variant it wants.
-    let other = configure.replace("-B build", "-B other") + " -DCMAKE_SYSTEM_PROCESSOR=arm";
-    fs::write(folder.path().join("toolchain.cmake"), format!("{}{flags}{linker}", machine.replace("cortex-m4f", "arm"))).expect("a file");
-    let refused = run("cmake", &other, folder.path());
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.contains("digits_VARIANT"), "{said}");
-    done("cmake", &format!("{other} -Ddigits_VARIANT=cortex-m4f"), folder.path());
-}
-
+const ARDUINO: Needs = Needs::Tool("arduino-builder: `cargo xtask setup` installs it", || find("arduino-builder").is_some());
 const ON_LINUX: Needs = Needs::Tool("x86-64 with Linux", || cfg!(all(target_arch = "x86_64", target_os = "linux")));
 
 fn main() -> std::process::ExitCode {
@@ -310,12 +270,28 @@ fn main() -> std::process::ExitCode {
         ("vectors_of_floats_lose_subnormal_numbers", ON_LINUX, vectors_of_floats_lose_subnormal_numbers),
         ("benchmarks_name_the_longest_kernel", ON_LINUX, benchmarks_name_the_longest_kernel),
         ("objects_link_in_programs_of_every_kind", ON_LINUX, objects_link_in_programs_of_every_kind),
+        ("objects_run_in_programs_with_picolibc", ON_LINUX, objects_run_in_programs_with_picolibc),
         (
             "objects_link_with_lld",
             Needs::Both(&Needs::Tool("LLD: `cargo xtask setup` installs it", || lld().is_some()), &ON_LINUX),
             objects_link_with_lld,
         ),
-        ("kernels_run_from_ram", ON_LINUX, kernels_run_from_ram),
-        ("an_exported_package_runs_on_a_board", ON_LINUX, an_exported_package_runs_on_a_board),
+        ("kernels_run_from_ram", ON_LINUX, placed::kernels_run_from_ram),
+        ("weights_lie_where_rules_say", ON_LINUX, placed::weights_lie_where_rules_say),
+        ("blocks_of_c_compile", ON_LINUX, page::blocks_of_c_compile),
+        ("areas_lie_where_rules_say", ON_LINUX, page::areas_lie_where_rules_say),
+        ("a_project_of_cmake_runs_on_a_board", ON_LINUX, packages::a_project_of_cmake_runs_on_a_board),
+        (
+            "a_module_of_zephyr_fits_its_boards",
+            Needs::Tool("Kconfig's library: `cargo xtask setup` installs it", || packages::python_with_kconfig().is_some()),
+            packages::a_module_of_zephyr_fits_its_boards,
+        ),
+        ("a_component_of_esp_idf_fits_its_chips", Needs::Nothing, packages::a_component_of_esp_idf_fits_its_chips),
+        (
+            "a_pack_names_its_files_and_conditions",
+            Needs::Tool("xmllint: `cargo xtask setup` installs it", || find("xmllint").is_some()),
+            packages::a_pack_names_its_files_and_conditions,
+        ),
+        ("a_sketch_of_arduino_runs_on_boards", Needs::Both(&ARDUINO, &ON_LINUX), packages::a_sketch_of_arduino_runs_on_boards),
     ])
 }

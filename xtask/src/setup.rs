@@ -47,6 +47,11 @@ const NEEDS: &[Need] = &[
     file("/usr/arm-linux-gnueabihf/include/stdio.h", &["libc6-dev-armhf-cross"]),
     program("arm-none-eabi-gcc", &["gcc-arm-none-eabi"]),
     file("/usr/lib/arm-none-eabi/newlib/rdimon.specs", &["libnewlib-arm-none-eabi"]),
+    file("/usr/lib/picolibc/arm-none-eabi/picolibc.specs", &["picolibc-arm-none-eabi"]),
+    // Readers of exported packages: Arduino's build, Zephyr's language of options, and XML.
+    program("arduino-builder", &["arduino-builder"]),
+    file("/usr/lib/python3/dist-packages/kconfiglib.py", &["python3-kconfiglib"]),
+    program("xmllint", &["libxml2-utils"]),
     // The linker of LLVM, which firmware may use, too.
     program("ld.lld", &["lld"]),
     program("qemu-arm", &["qemu-user"]),

@@ -3,6 +3,7 @@
 use super::machines::{Machine, UNTRAPPED};
 use super::variant::{NeededFpu, Needs, Variant};
 use crate::diagnostic::{Diagnostic, codes, did_you_mean};
+use crate::emit::RiscvAbi;
 
 /// A build system or a framework.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -202,6 +203,8 @@ pub(super) struct Words {
 /// Returns a condition over Kconfig's options.
 pub(super) fn kconfig(variant: &Variant, needs: Needs, Words { not, and, prefix }: Words) -> String {
     let fpu: &[&str] = match needs.fpu {
+        // Zephyr turns on the registers of vectors with the unit.
+        NeededFpu::Either | NeededFpu::Absent if needs.mve => &["FPU"],
         NeededFpu::Either => &[],
         NeededFpu::Absent => &["!FPU"],
         NeededFpu::Present => &["FPU"],
@@ -211,17 +214,30 @@ pub(super) fn kconfig(variant: &Variant, needs: Needs, Words { not, and, prefix 
     let dsp = needs.dsp.map(|dsp| if dsp { "ARMV8_M_DSP" } else { "!ARMV8_M_DSP" });
     let mve: &[&str] = match needs.fpu {
         _ if !needs.mve => &[],
-        NeededFpu::Either | NeededFpu::Absent => &["ARMV8_1_M_MVEI"],
+        NeededFpu::Either => &["ARMV8_1_M_MVEI"],
+        NeededFpu::Absent => &["ARMV8_1_M_MVEI", "!ARMV8_1_M_MVEF"],
         NeededFpu::Present | NeededFpu::Single | NeededFpu::Double => &["ARMV8_1_M_MVEI", "ARMV8_1_M_MVEF"],
     };
     let is_strict = variant.name.contains("strict-align");
     let of_machine = variant.machine.zephyr.iter().copied().filter(|option| !(is_strict && *option == UNTRAPPED));
-    let options = of_machine.chain(fpu.iter().copied()).chain(dsp).chain(mve.iter().copied());
+    let abi = float_abi(variant);
+    let options = of_machine.chain(fpu.iter().copied()).chain(dsp).chain(mve.iter().copied()).chain(abi.iter().copied());
     let options = options.map(|option| match option.strip_prefix('!') {
         Some(option) => format!("{not}{prefix}{option}"),
         None => format!("{prefix}{option}"),
     });
     options.collect::<Vec<_>>().join(and)
+}
+
+/// Returns Kconfig's options of the float ABI: RISC-V's linkers refuse objects of another one.
+fn float_abi(variant: &Variant) -> &'static [&'static str] {
+    let is_riscv = variant.machine.zephyr.iter().any(|option| option.starts_with("RISCV"));
+    match variant.abi {
+        _ if !is_riscv => &[],
+        RiscvAbi::Lp64 | RiscvAbi::Ilp32 => &["!FLOAT_HARD"],
+        RiscvAbi::Lp64f | RiscvAbi::Ilp32f => &["FLOAT_HARD", "!CPU_HAS_FPU_DOUBLE_PRECISION"],
+        RiscvAbi::Lp64d => &["FLOAT_HARD", "CPU_HAS_FPU_DOUBLE_PRECISION"],
+    }
 }
 
 /// Returns the elements of a pack's condition, one for each combination of units that fits.

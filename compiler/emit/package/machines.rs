@@ -97,7 +97,7 @@ const MACHINES: &[Machine] = &[
     Machine { fpu: Fpu::Single, mve: true, ..cortex("cortex-m55", &["CPU_CORTEX_M55", UNTRAPPED], "Cortex-M55", "") },
     Machine { fpu: Fpu::Single, mve: true, ..cortex("cortex-m85", &["CPU_CORTEX_M85", UNTRAPPED], "Cortex-M85", "") },
     Machine {
-        zephyr: &["RISCV", "!64BIT"],
+        zephyr: &["RISCV_ISA_RV32I", "RISCV_ISA_EXT_M", "RISCV_ISA_EXT_C"],
         chips: &["esp32c2", "esp32c3"],
         arduino: &["esp32c3"],
         macros: "defined(__riscv) && __riscv_xlen == 32 && !defined(__riscv_atomic)",
@@ -105,7 +105,7 @@ const MACHINES: &[Machine] = &[
     }
     .named("rv32imc"),
     Machine {
-        zephyr: &["RISCV", "!64BIT"],
+        zephyr: &["RISCV_ISA_RV32I", "RISCV_ISA_EXT_M", "RISCV_ISA_EXT_C"],
         chips: &["esp32c5", "esp32c6", "esp32c61", "esp32h2"],
         arduino: &["esp32c6", "esp32h2"],
         macros: "defined(__riscv) && __riscv_xlen == 32 && defined(__riscv_atomic) && !defined(__riscv_flen)",
@@ -113,7 +113,7 @@ const MACHINES: &[Machine] = &[
     }
     .named("rv32imac"),
     Machine {
-        zephyr: &["RISCV", "!64BIT", "FPU"],
+        zephyr: &["RISCV_ISA_RV32I", "RISCV_ISA_EXT_M", "RISCV_ISA_EXT_F", "RISCV_ISA_EXT_C", "FPU"],
         chips: &["esp32p4"],
         arduino: &["esp32p4"],
         macros: "defined(__riscv) && __riscv_xlen == 32 && defined(__riscv_flen)",
@@ -128,8 +128,11 @@ const MACHINES: &[Machine] = &[
     hosted("aarch64-apple-darwin", "Darwin", ARM),
     hosted("aarch64-apple-ios", "iOS", ARM),
     Machine { zephyr: &["X86_64"], ..hosted("x86_64-unknown-none-elf", "Generic", X86) },
-    Machine { zephyr: &["ARM64"], ..hosted("aarch64-unknown-none-elf", "Generic", ARM) },
-    Machine { zephyr: &["RISCV", "64BIT"], ..hosted("riscv64gc-unknown-none-elf", "Generic", RISCV) },
+    Machine { zephyr: &["ARM64", "FPU"], ..hosted("aarch64-unknown-none-elf", "Generic", ARM) },
+    Machine {
+        zephyr: &["RISCV_ISA_RV64I", "RISCV_ISA_EXT_M", "RISCV_ISA_EXT_D", "RISCV_ISA_EXT_C", "FPU"],
+        ..hosted("riscv64gc-unknown-none-elf", "Generic", RISCV)
+    },
 ];
 
 impl Machine {

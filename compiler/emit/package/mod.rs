@@ -40,7 +40,7 @@ impl Built {
     pub fn new(variant: &Variant, program: &Program, options: &ObjectOptions, files: &ObjectFiles) -> Self {
         let (name, format) = (&files.record.name, options.target.format);
         Self {
-            variant: variant.clone(),
+            variant: Variant { abi: options.riscv_abi, ..variant.clone() },
             library_name: if format == ObjectFormat::Coff { format!("{name}.lib") } else { format!("lib{name}.a") },
             library: archive(format, &format!("{name}.o"), &files.object, &files.symbols),
             header: files.header.clone(),

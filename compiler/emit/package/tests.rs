@@ -1,5 +1,6 @@
 use super::*;
 use crate::diagnostic::codes;
+use crate::emit::RiscvAbi;
 use crate::target::{level, target};
 
 /// Returns the variants of targets in the spellings of `--target`.
@@ -87,16 +88,38 @@ fn optional_instructions_are_asked_for() {
     );
     let units = |framework, spelling, uses_floats| {
         let condition = conditions(framework, &[spelling], uses_floats).remove(0);
-        let parts =
-            condition.split([' ', '/']).filter(|part| ["Dfpu", "Ddsp", "Dmve", "CONFIG_ARM"].iter().any(|word| part.starts_with(word)));
+        let of_units = |part: &&str| ["Dfpu", "Ddsp", "Dmve", "CONFIG_ARM", "CONFIG_FPU"].iter().any(|word| part.starts_with(word));
+        let parts = condition.split([' ', '/']).filter(of_units);
         parts.map(str::to_owned).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(units(Framework::CmsisPack, "cortex-m33", false), "Ddsp=\"DSP\"");
     assert_eq!(units(Framework::CmsisPack, "cortex-m33+nodsp", false), "");
     assert_eq!(units(Framework::CmsisPack, "cortex-m55", false), "Dmve=\"MVE\" Dmve=\"FP_MVE\"");
-    assert_eq!(units(Framework::Zephyr, "cortex-m85", false), "CONFIG_ARMV8_1_M_MVEI");
-    assert_eq!(units(Framework::Zephyr, "cortex-m55", true), "CONFIG_ARMV8_1_M_MVEI CONFIG_ARMV8_1_M_MVEF");
+    assert_eq!(units(Framework::Zephyr, "cortex-m85", false), "CONFIG_FPU CONFIG_ARMV8_1_M_MVEI");
+    assert_eq!(units(Framework::Zephyr, "cortex-m55", true), "CONFIG_FPU CONFIG_ARMV8_1_M_MVEI CONFIG_ARMV8_1_M_MVEF");
+    // Vectors need the unit turned on even if the code has no floats, so the other unit tells these apart.
+    let of_m55 = "CONFIG_CPU_CORTEX_M55 AND NOT CONFIG_TRAP_UNALIGNED_ACCESS AND CONFIG_FPU AND CONFIG_ARMV8_1_M_MVEI";
+    assert_eq!(
+        conditions(Framework::Zephyr, &["cortex-m55", "cortex-m55+nofp"], false),
+        [format!("{of_m55} AND CONFIG_ARMV8_1_M_MVEF"), format!("{of_m55} AND NOT CONFIG_ARMV8_1_M_MVEF")]
+    );
     assert!(units(Framework::CmsisPack, "cortex-m85", true).ends_with("Dfpu=\"DP_FPU\" Dmve=\"FP_MVE\""));
+}
+
+#[test]
+fn the_float_abi_of_riscv_is_asked_for() {
+    let abi = |spelling, abi| {
+        let variant = Variant { abi, ..of(&[spelling]).remove(0) };
+        let condition = Framework::Zephyr.condition(&variant, variant.needs(false), "NET");
+        condition.split_once("CONFIG_RISCV_ISA_EXT_C AND ").unwrap().1.to_owned()
+    };
+    assert_eq!(abi("rv32imc", RiscvAbi::Ilp32), "NOT CONFIG_FLOAT_HARD");
+    assert_eq!(abi("rv32imafc", RiscvAbi::Ilp32), "CONFIG_FPU AND NOT CONFIG_FLOAT_HARD");
+    let single = "CONFIG_FPU AND CONFIG_FLOAT_HARD AND NOT CONFIG_CPU_HAS_FPU_DOUBLE_PRECISION";
+    assert_eq!(abi("rv32imafc", RiscvAbi::Ilp32f), single);
+    let double = "CONFIG_FPU AND CONFIG_FLOAT_HARD AND CONFIG_CPU_HAS_FPU_DOUBLE_PRECISION";
+    assert_eq!(abi("riscv64-none-elf", RiscvAbi::Lp64d), double);
+    assert!(conditions(Framework::Zephyr, &["cortex-m3", "aarch64-none-elf"], true).iter().all(|text| !text.contains("FLOAT_HARD")));
 }
 
 #[test]

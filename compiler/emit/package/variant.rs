@@ -1,6 +1,7 @@
 //! Machines of a package, each with a library of its own, and what it needs of a core.
 
 use super::machines::{Fpu, Machine, variant_name};
+use crate::emit::RiscvAbi;
 use crate::target::Target;
 
 /// A machine of a package.
@@ -9,6 +10,8 @@ pub struct Variant {
     /// Name of the variant and of its folder.
     pub name: String,
     pub(super) machine: Machine,
+    /// Float ABI of the object on RISC-V.
+    pub(super) abi: RiscvAbi,
     /// Machines of other variants with the same core.
     pub(super) siblings: Vec<Machine>,
 }
@@ -61,6 +64,7 @@ pub fn variants<'t>(targets: impl IntoIterator<Item = (&'t Target, &'t str)>) ->
     let one = |(target, level): (&Target, &str)| Variant {
         name: variant_name(target, level),
         machine: Machine::of(target, level),
+        abi: RiscvAbi::of(target),
         siblings: vec![],
     };
     let mut variants: Vec<Variant> = targets.into_iter().map(one).collect();

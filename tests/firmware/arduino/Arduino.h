@@ -1,0 +1,4 @@
+/* The functions of a sketch. */
+#pragma once
+void setup(void);
+void loop(void);

@@ -1,0 +1,41 @@
+# Runs the CMakeLists.txt of an exported component as ESP-IDF's build does, and prints its variant. `cmake -DCOMPONENT=FOLDER -DCHIP=esp32c3 -P`
+
+function(idf_build_get_property variable property)
+  if(NOT property STREQUAL "IDF_TARGET")
+    message(FATAL_ERROR "unknown property ${property}")
+  endif()
+  set(${variable} "${CHIP}" PARENT_SCOPE)
+endfunction()
+
+macro(idf_component_register)
+  cmake_parse_arguments(registered "" "" "INCLUDE_DIRS;LDFRAGMENTS" ${ARGN})
+  if(registered_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "unknown arguments ${registered_UNPARSED_ARGUMENTS}")
+  endif()
+  foreach(folder IN LISTS registered_INCLUDE_DIRS)
+    if(NOT IS_DIRECTORY "${COMPONENT}/${folder}")
+      message(FATAL_ERROR "no folder ${folder}")
+    endif()
+  endforeach()
+  set(COMPONENT_LIB __idf_net)
+endmacro()
+
+function(add_prebuilt_library target path)
+  if(NOT EXISTS "${path}")
+    message(FATAL_ERROR "no library ${path}")
+  endif()
+  set_property(GLOBAL PROPERTY "path of ${target}" "${path}")
+endfunction()
+
+# Scripts have no targets.
+function(target_link_libraries target scope library)
+  get_property(path GLOBAL PROPERTY "path of ${library}")
+  if(NOT target STREQUAL "__idf_net" OR NOT scope STREQUAL "INTERFACE" OR NOT path)
+    message(FATAL_ERROR "target_link_libraries(${target} ${scope} ${library})")
+  endif()
+  get_filename_component(folder "${path}" DIRECTORY)
+  get_filename_component(variant "${folder}" NAME)
+  message(STATUS "variant ${variant}")
+endfunction()
+
+include("${COMPONENT}/CMakeLists.txt")
