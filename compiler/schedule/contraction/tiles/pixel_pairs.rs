@@ -22,6 +22,9 @@ use std::ops::Range;
 /// Elements of k in a round of the innermost loop. Loads of four channels reach so many.
 const ROUND: u64 = 4;
 
+/// Elements of k whose products are a round of small code for two pixels. Its end takes as long as a product and a half.
+const SMALL_ROUND: u64 = 2;
+
 /// Bits of a byte's sign in both halves of a word.
 const SIGNS: i64 = 0x0080_0080;
 
@@ -75,9 +78,15 @@ impl DirectSchedule<'_> {
         self.column_words().map(|words| arguments.scratch(b, "columns", number, Lane::I32, words))
     }
 
-    /// Returns the elements of k in a round.
+    /// Returns the elements of k that are copied in a round.
     fn elements_of_round(&self) -> u64 {
         if self.cx.goal == Goal::Speed { ROUND } else { 1 }
+    }
+
+    /// Returns the elements of k whose products are a round.
+    fn products_of_round(&self, pairs: Pairs) -> u64 {
+        let is_small = self.cx.goal == Goal::Size && pairs.pixels == PAIR_PIXELS;
+        if is_small { SMALL_ROUND } else { self.elements_of_round() }
     }
 }
 
@@ -284,7 +293,7 @@ impl Lowering<'_> {
         let zero = b.int(Type::scalar(Lane::I32), 0);
         let of_channel = pixels.pairs.pixels as usize;
         let first = vec![zero; width.lanes as usize * of_channel];
-        let (all, round) = (elements(&panels.extents), self.schedule.elements_of_round());
+        let (all, round) = (elements(&panels.extents), self.schedule.products_of_round(pixels.pairs));
         let sums = in_rounds(b, all, round, first, |b, k, count, sums| {
             let mut sums = sums.to_vec();
             let skipped = b.scale_index(k, panels.in_buffer(width.strip), 0);
