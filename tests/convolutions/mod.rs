@@ -458,6 +458,17 @@ fn depthwise_blocks_beside_others_match_on_every_machine() {
     }
 }
 
+/// Last channels that nearly fill a vector, and keep their order in staged rows whose other blocks are reordered.
+#[test]
+fn channels_that_nearly_fill_a_vector_match_on_every_machine() {
+    let apart = WindowGeometry { dilation: vec![2, 1], ..hot_loops::same_size(1) };
+    for channels in [25, 28, 31, 47] {
+        let (module, image) =
+            of_bytes(ElementType::I8, [[1, 6, 5, channels], [channels, 2, 1, 1]], apart.clone(), channels, ZeroPoints::of_left(-1));
+        check_everywhere(&module, &image, &format!("{channels} channels"));
+    }
+}
+
 /// Images of few pixels, whose rows form one row, so that weights are read once: rows cut into several tiles, strides, panels of fewer
 /// channels.
 #[test]

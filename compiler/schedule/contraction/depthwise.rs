@@ -467,7 +467,9 @@ impl Lowering<'_> {
         }
         let (panels, form, block) = (&self.schedule.panels, self.schedule.form, at.cut.width.lanes as u16);
         let step = panels.extents.step as u16;
-        let is_spread = self.schedule.staging.as_ref().is_some_and(|staging| staging.spread == Some(block));
+        // The last channels keep their order where they do not fill a block.
+        let is_whole = at.cut.active == at.cut.width.lanes;
+        let is_spread = is_whole && self.schedule.staging.as_ref().is_some_and(|staging| staging.spread == Some(block));
         let interleaved = if is_spread { orders::interleaved_of_spread(block) } else { orders::interleaved(block) };
         let mut sums = vec![at.first; pixels as usize];
         let shares = self.schedule.shares_taps(at.cut.width, pixels);
