@@ -618,7 +618,7 @@ mod tests {
             compile_kernels(&[Level { machine, program: &program }], &[Box::new(back_end)]).map_err(|error| error.to_string())
         };
         assert!(compile(wide).is_ok());
-        assert!(compile(&narrow).is_err_and(|error| error.contains("narrow indices on a machine of 64 bits")));
+        assert!(compile(&narrow).is_err_and(|error| error.contains("on a machine with indices of type i64")));
     }
 
     #[test]
