@@ -21,6 +21,7 @@ use modelc::program::Program;
 use modelc::{passes, pipeline};
 use std::collections::BTreeMap;
 use support::program::Memory;
+use support::texts::number;
 
 /// Returns the machines of each object: each machine alone, and all levels of an instruction set together.
 fn objects() -> Vec<Vec<&'static CpuMachine>> {
@@ -167,11 +168,4 @@ fn small_models_match_the_tensor_interpreter_on_every_machine() {
             assert_eq!(result, Ok(Ok(())), "{name} on {}", names(&machines));
         }
     }
-}
-
-/// SplitMix64, as a function of the index.
-fn number(i: u64) -> u64 {
-    let z = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z ^ (z >> 29)
 }
