@@ -237,29 +237,17 @@ fn taps(work: &Contraction, fours: Fours, together: u64) -> Vec<u64> {
     (0..together).flat_map(of_row).collect()
 }
 
-impl DepthwiseRows<'_> {
-    /// Returns the number of output rows, along which the kernel is divided, if `shared` pairs share memory. `None` if there is too little work, or if a range
-    /// would read memory that another one writes.
-    fn extent(&self, shared: &[Pair]) -> Option<u64> {
-        let (work, rows) = (&self.work, self.work.output_size[0]);
-        // Windows read elements that another range might already have overwritten.
-        let is_one = work.batch == 1 || self.cx.is_for_threads();
-        let apart = shared.iter().all(|pair| pair.read != work.input) && is_one;
-        (apart && rows > 1 && self.cx.is_worth_ranges(work.multiply_accumulates())).then_some(rows)
-    }
-}
-
 impl Schedule for DepthwiseRows<'_> {
     fn requirements(&self) -> Requirements {
         let needs = needs::requirements_of(self.cx, (&self.work, &self.element_wise), vec![self.pairs.ring_bytes()], true);
-        needs.dividing(|shared| self.extent(shared))
+        needs.dividing(|shared| needs::divided_rows(&self.cx, &self.work, shared))
     }
 
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let work = &self.work;
         let [rows, columns] = work.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
-        let range = self.extent(shared).map(|rounds| b.divide_all(rounds));
+        let range = needs::divided_rows(&self.cx, work, shared).map(|rounds| b.divide_all(rounds));
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);

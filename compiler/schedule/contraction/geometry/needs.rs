@@ -60,6 +60,16 @@ pub fn requirements_of(
     Requirements { scratch, may_share, ..Requirements::default() }
 }
 
+/// Returns the number of output rows along which a depthwise kernel is divided, if `shared` pairs share memory. `None` if there is too little
+/// work, or if a range would read memory that another one writes.
+pub fn divided_rows(cx: &Context<'_>, work: &Contraction, shared: &[Pair]) -> Option<u64> {
+    let rows = work.output_size[0];
+    // Windows read elements that another range might already have overwritten.
+    let is_one = work.batch == 1 || cx.is_for_threads();
+    let apart = shared.iter().all(|pair| pair.read != work.input) && is_one && work.sizes.is_none();
+    (apart && rows > 1 && cx.is_worth_ranges(work.multiply_accumulates())).then_some(rows)
+}
+
 /// Returns the input and the output of a contraction, if the output may overwrite the input once rows are staged.
 pub fn overwritten_by_rows(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
     let epilogue_reads_input = cx.group.epilogue().is_some_and(|e| e.operands.contains(&work.input));

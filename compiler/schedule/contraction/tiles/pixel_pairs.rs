@@ -258,7 +258,7 @@ impl Lowering<'_> {
     ) -> Vec<Value> {
         let work = &self.schedule.work;
         let step = (work.strides[1] * work.channels) as i64;
-        let others: Vec<Value> = (1..pairs.pixels.max(PAIR_PIXELS) as i64).map(|pixel| b.scale_index(start, 1, pixel * step)).collect();
+        let others: Vec<Value> = (1..pairs.pixels as i64).map(|pixel| b.scale_index(start, 1, pixel * step)).collect();
         let words = pairs.words() as i64;
         in_rounds(b, run, self.schedule.elements_of_round(), sums.to_vec(), |b, k, elements, sums| {
             let starts: Vec<Value> = [start].iter().chain(&others).map(|&first| b.add(first, k)).collect();
