@@ -49,13 +49,14 @@ impl Thumb {
         let in_vectors = InVectors::of(kernel, machine);
         let formats = formats(machine, !in_vectors.is_empty());
         let InVectors { bytes, lanes } = in_vectors;
+        let has_halves = machine.has(Extension::Dsp);
         Self {
             cpu: machine.level,
             formats,
             only_aligned: machine.only_aligned,
-            has_halves: machine.has(Extension::Dsp),
+            has_halves,
             factors: factors(kernel),
-            shared: shared_factors(kernel),
+            shared: if has_halves { shared_factors(kernel) } else { EntitySet::new() },
             lanes,
             joined: FxHashMap::default(),
             negated: FxHashMap::default(),

@@ -39,7 +39,7 @@ where
 
     /// Joins a pair of halves that several products take in a word, so that each takes both at once.
     pub(super) fn joined_if_shared(&mut self, pair: Value, held: Held) -> Held {
-        if !self.has_halves() || !self.shares_factor(pair) {
+        if !self.shares_factor(pair) {
             return held;
         }
         let halves = self.halves_of(held);
