@@ -72,7 +72,7 @@ fn check(model: &Path, machine: &'static CpuMachine, tolerance: f64) -> Result<R
                 }
             }
             if target::host_machine().is_ok_and(|host| host.level == machine.level) {
-                support::parts::check_in_parts(&module, options, &arguments, std::slice::from_ref(&first))?;
+                support::ranges::check_in_ranges(&module, options, &arguments, std::slice::from_ref(&first))?;
             }
         } else if again && outputs != first {
             return Err(Failure::Other("other outputs after a reset".into()));

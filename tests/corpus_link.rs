@@ -422,7 +422,7 @@ fn compare(case: &Case<'_>, outputs: &Outputs) -> Result<(), String> {
 }
 
 /// Returns the configurations of a program. The first is the default. Others limit the CPU to each lower level that runs here. A program with
-/// one model also runs kernels in parallel parts.
+/// one model also runs kernels in parallel ranges.
 fn ways(cases: &[Case<'_>], tools: Tools) -> Vec<Way> {
     let mut ways = vec![Way::default()];
     let Some(case) = cases.first().filter(|_| tools.emulator.is_none()) else { return ways };

@@ -48,7 +48,7 @@ fn compiled(module: &Module, inputs: &[Tensor], options: lower::Options) -> Resu
     if called(&lowered, inputs, machine, checking)? != results {
         return Err("other results with dead memory overwritten".into());
     }
-    support::parts::check_in_parts(module, options, inputs, &results)?;
+    support::ranges::check_in_ranges(module, options, inputs, &results)?;
     Ok(Some(results.concat()))
 }
 
@@ -162,7 +162,7 @@ fn compare(dynamic: bool) {
 /// Chains are cut into bands if that makes the arena smaller, and threads compute bands at the same time.
 #[test]
 fn chains_in_bands_compute_what_the_interpreter_computes() {
-    let (smaller, in_streams) = compare_in_parts(|seed| {
+    let (smaller, in_streams) = compare_cut(|seed| {
         let (module, image) = chains::module(seed);
         (module, vec![image])
     });
@@ -175,7 +175,7 @@ fn chains_in_bands_compute_what_the_interpreter_computes() {
 /// Batches of matrices are computed one after the other if that makes the arena smaller, and at the same time on several threads.
 #[test]
 fn batches_one_by_one_compute_what_the_interpreter_computes() {
-    let (smaller, in_streams) = compare_in_parts(chains::batches::module);
+    let (smaller, in_streams) = compare_cut(chains::batches::module);
     // Four of ten were when this was written.
     assert!(smaller * 8 > seeds(), "hardly any batch is computed alone: {smaller}");
     // A twelfth were when this was written.
@@ -287,9 +287,9 @@ fn merged_graphs_compute_what_the_interpreter_computes() {
     assert!(fewer * 2 > seeds() && rows * 4 > seeds(), "hardly anything is merged: {fewer} have fewer kernels, {rows} work row by row");
 }
 
-/// Compares modules computed in parts with the interpreter, on one thread and on several. Returns the number with a smaller arena, and the
+/// Compares modules computed in bands or batches with the interpreter, on one thread and on several. Returns the number with a smaller arena, and the
 /// number with streams.
-fn compare_in_parts(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> (u64, u64) {
+fn compare_cut(generate: impl Fn(u64) -> (Module, Vec<Tensor>)) -> (u64, u64) {
     let machine = target::host_machine().expect("the host has a machine description");
     let own = lower::Options { plan: PlanSource::Smallest, ..lower::Options::new(machine) };
     // A plan of the file allows no cuts; this file has no plan.

@@ -10,10 +10,10 @@ pub mod language;
 mod lifecycle;
 mod method;
 mod moving;
-mod parts;
 mod ports;
 mod rows;
 mod steps;
+mod tasks;
 
 pub(super) use context::{Context, Gpu, LevelKernels, Numbers};
 pub use context::{DriverOptions, Import, ImportKind, WeightsFrom};
@@ -22,8 +22,8 @@ pub use hooks::{AFTER, BEFORE, measured_as};
 pub(super) use lifecycle::lifecycle;
 pub(super) use method::{Callees, by_level, split, whole};
 pub(super) use moving::scratch;
-pub(super) use parts::{in_tasks, task};
 pub(super) use rows::{Rows, longest, rows_of, walk_rows};
+pub(super) use tasks::{in_tasks, task};
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::RangeInclusive;
 
 /// Numbers of planes that are interleaved while rows are staged. One plane needs no transpose. More planes are faster transposed in square
-/// blocks, once by a kernel of their own for all parts and bands.
+/// blocks, once by a kernel of their own for all ranges and bands.
 const FEW_PLANES: RangeInclusive<u64> = 2..=4;
 
 /// A transpose from planes to pixels: [images, channels, rows, columns] to [images, rows, columns, channels].

@@ -1,6 +1,6 @@
 /* Runs models, each on all its inputs in a file, and writes the outputs to another. models.h comes from the test, which knows the
-   models; RUN_ALL in it runs them one by one. Behind the two files: what the CPU has, or 0; and on how many threads kernels run in parts,
-   where 0 is the parts one by one, the last first, and no number the whole kernels. */
+   models; RUN_ALL in it runs them one by one. Behind the two files: what the CPU has, or 0; and on how many threads kernels run in ranges,
+   where 0 is the tasks one by one, the last first, and no number the whole kernels. */
 #define _POSIX_C_SOURCE 200112L
 #define _DEFAULT_SOURCE
 #include "check.h"

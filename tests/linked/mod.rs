@@ -107,7 +107,7 @@ impl Linked<'_> {
 pub struct Way {
     /// Features of the CPU; 0 for those that `init` detects.
     pub features: u64,
-    /// Number of threads for kernels; 0 runs parts one after the other, the last first.
+    /// Number of threads for kernels; 0 runs tasks one after the other, the last first.
     pub threads: Option<u32>,
 }
 

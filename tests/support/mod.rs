@@ -7,8 +7,8 @@ pub mod device;
 pub mod engines;
 pub mod harness;
 pub mod marked;
-pub mod parts;
 pub mod program;
+pub mod ranges;
 pub mod texts;
 pub mod vulkan;
 

@@ -101,7 +101,7 @@ impl<'p> Memory<'p> {
                         done?;
                     }
                 },
-                // The parts run in another order.
+                // The tasks run in another order.
                 Step::Parallel(run) => match run.tasks {
                     Tasks::Ranges { rounds, most } => {
                         for number in (0..u64::from(most)).rev() {

@@ -69,7 +69,7 @@ impl ParallelCalls {
             sides => format!(" {in_streams} more are {sides} without --profile, in streams."),
         };
         let empty = empty.as_nanos() as f64;
-        let line = format!("Calls in parts: {calls} a run, at {} µs if they did nothing.{together}{streams}", microseconds(empty, empty));
+        let line = format!("Calls in ranges: {calls} a run, at {} µs if they did nothing.{together}{streams}", microseconds(empty, empty));
         fitted(&line) + "\n"
     }
 }

@@ -6,7 +6,7 @@ use super::hooks::Hooks;
 use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
 use super::rows::{MethodRows, Rows};
 use super::steps::Body;
-use super::{moving, parts, ports, rows};
+use super::{moving, ports, rows, tasks};
 use crate::section::Section;
 use modelc_interface::{E_ARENA, record};
 use modelc_program::{Address, Method, Step, Visit, walk};
@@ -49,7 +49,7 @@ pub fn by_level(context: &Context<'_>, first: u32) -> Function {
 
 /// Functions that a method calls, beside kernels.
 pub struct Callees<'a> {
-    /// Functions for [`parts::in_tasks`], in its order.
+    /// Functions for [`tasks::in_tasks`], in its order.
     pub tasks: &'a [u32],
     /// Rows of the object, and the number of the method's data section of rows.
     pub rows: Option<(Rows, u32)>,
@@ -84,7 +84,7 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
         let mut kept = |offset: i32| e.load(Width::Word, state, offset);
         let hooks = context.options.profile_hooks.then(|| Hooks { callback: kept(record::ON_KERNEL), user: kept(record::USER) });
         let weights = context.weights_file.map(|_| kept(record::WEIGHTS));
-        let in_tasks = parts::in_tasks(&method.steps, context.options.profile_hooks);
+        let in_tasks = tasks::in_tasks(&method.steps, context.options.profile_hooks);
         let shared = in_tasks.into_iter().map(|work| work.shared_bytes(e.layout)).max().map(|bytes| e.memory(bytes));
         let crossings = context.gpu.as_ref().filter(|_| has_regions(&method.steps)).map(|gpu| e.memory(gpu.crossing_bytes() as u32));
         // All shapes are checked before the caller's memory is written.

@@ -4,8 +4,8 @@ use super::addresses::{Addresses, NearConstants};
 use super::context::LevelKernels;
 use super::hooks::{self, AFTER, BEFORE, Hooks, measured_as};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Signature, Value, Width};
-use super::parts::{self, InTasks};
 use super::rows::MethodRows;
+use super::tasks::{self, InTasks};
 use super::{external, gpu};
 use modelc_interface::{E_ABORTED, record};
 use modelc_program::{Address, Blocks, Call, Parallel, Step, Tasks, calls};
@@ -92,7 +92,7 @@ impl Body<'_> {
     /// Advances the counters past steps that never run.
     fn skip(&mut self, steps: &[Step]) {
         self.call += calls(steps).len() as u32;
-        parts::in_tasks(steps, self.hooks.is_some()).iter().for_each(|_| {
+        tasks::in_tasks(steps, self.hooks.is_some()).iter().for_each(|_| {
             self.tasks.next();
         });
     }
@@ -126,7 +126,7 @@ impl Body<'_> {
     /// Writes lists of calls. Without a `parallel_for`, they run one after the other. Returns the status.
     fn lists(&self, e: &mut Builder, run: &Parallel, calls: &[(&Call, Vec<Value>)], (task, shared): (u32, Value)) -> Value {
         let pointers: Vec<&[Value]> = calls.iter().map(|(_, pointers)| &pointers[..]).collect();
-        e.store(Width::Single, 0, shared, parts::shared::STATUS);
+        e.store(Width::Single, 0, shared, tasks::shared::STATUS);
         self.leave_to_tasks(e, InTasks::Parallel(run), &pointers, shared);
         let count = run.most();
         let parallel_for = e.load(Width::Word, self.addresses.state, record::PARALLEL_FOR);
@@ -137,12 +137,12 @@ impl Body<'_> {
         let one_by_one = e.region(|e| {
             for number in 0..count {
                 let arguments = vec![shared.into(), u64::from(number).into()];
-                e.call_only(Callee::Function(task), parts::task_signature(), arguments);
+                e.call_only(Callee::Function(task), tasks::task_signature(), arguments);
             }
             vec![]
         });
         e.branch(parallel_for, &[], side_by_side, one_by_one);
-        e.load(Width::Single, shared, parts::shared::STATUS)
+        e.load(Width::Single, shared, tasks::shared::STATUS)
     }
 
     fn arguments(&mut self, e: &mut Builder, call: &Call) -> Vec<Value> {
@@ -262,15 +262,15 @@ impl Body<'_> {
         let together = e.region(|e| {
             let threads = e.load(Width::Single, self.addresses.state, record::THREADS);
             let told = e.compare(CompareOp::NotEqual, threads, 0);
-            let threads = e.select(told, threads, parts::USUAL_THREADS);
+            let threads = e.select(told, threads, tasks::USUAL_THREADS);
             let most = u64::from(work.most());
             let fewer = e.compare(CompareOp::Less, threads, most);
             let count = e.select(fewer, threads, most);
-            e.store(Width::Single, 0, shared, parts::shared::STATUS);
-            e.store(Width::Single, count, shared, parts::shared::TASKS);
+            e.store(Width::Single, 0, shared, tasks::shared::STATUS);
+            e.store(Width::Single, count, shared, tasks::shared::TASKS);
             self.leave_to_tasks(e, work, pointers, shared);
             self.in_parallel(e, parallel_for, count.into(), (task, shared));
-            vec![e.load(Width::Single, shared, parts::shared::STATUS).into()]
+            vec![e.load(Width::Single, shared, tasks::shared::STATUS).into()]
         });
         let alone = e.region(|e| vec![alone(e)]);
         e.branch(parallel_for, &[Width::Single], together, alone)[0]
@@ -280,9 +280,9 @@ impl Body<'_> {
     fn leave_to_tasks(&self, e: &mut Builder, work: InTasks<'_>, pointers: &[&[Value]], shared: Value) {
         let mut number = 0;
         for (call, pointers) in work.calls().into_iter().zip(pointers) {
-            let second: Vec<Value> = parts::private(call).iter().map(|private| self.addresses.address(e, private.second)).collect();
+            let second: Vec<Value> = tasks::private(call).iter().map(|private| self.addresses.address(e, private.second)).collect();
             for &pointer in pointers.iter().chain(&second) {
-                e.store(Width::Word, pointer, shared, parts::argument(number, e.layout));
+                e.store(Width::Word, pointer, shared, tasks::argument(number, e.layout));
                 number += 1;
             }
         }
@@ -293,6 +293,6 @@ impl Body<'_> {
         let user = e.load(Width::Word, self.addresses.state, record::USER);
         let task = e.function_address(task);
         let arguments = vec![user.into(), count, task.into(), shared.into()];
-        e.call_only(Callee::Pointer(parallel_for.into()), parts::parallel_for_signature(), arguments);
+        e.call_only(Callee::Pointer(parallel_for.into()), tasks::parallel_for_signature(), arguments);
     }
 }

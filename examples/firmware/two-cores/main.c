@@ -1,4 +1,4 @@
-/* Reads twenty handwritten digits on two Cortex-M33: `parallel_for` gives every second part of a kernel to the second core. */
+/* Reads twenty handwritten digits on two Cortex-M33: `parallel_for` gives every second range of a kernel to the second core. */
 #include "digits_int8.h"
 #include "images.h"
 #include "semihosting.h"
@@ -16,8 +16,8 @@ static struct {
     volatile uint32_t begun, ended;
 } work;
 
-/* Parts that the second core has run. */
-static volatile uint32_t parts;
+/* Ranges that the second core has run. */
+static volatile uint32_t ranges;
 
 static void fence(void)
 {
@@ -34,7 +34,7 @@ void second_main(void)
         fence();
         for (uint32_t i = 1; i < work.n; i += 2) {
             work.body(work.ctx, i);
-            parts++;
+            ranges++;
         }
         fence();
         work.ended = work.begun;
@@ -96,6 +96,6 @@ int main(void)
             mistakes++;
     }
     print(mistakes ? "an answer is WRONG\n" : "all answers are right\n");
-    print(parts ? "both cores worked\n" : "the second core did NOT work\n");
-    return mistakes || !parts;
+    print(ranges ? "both cores worked\n" : "the second core did NOT work\n");
+    return mistakes || !ranges;
 }

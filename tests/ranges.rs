@@ -1,4 +1,4 @@
-//! Kernels over run-time extents in parallel parts: the same bits on any number of threads, in any order.
+//! Kernels over run-time extents in parallel ranges: the same bits on any number of threads, in any order.
 
 mod support;
 
@@ -25,15 +25,15 @@ fn module(text: &str) -> Module {
     module
 }
 
-/// Checks that a module computes the same in parts as on one thread. Returns the calls that can be divided if everything possible is.
-fn is_the_same_in_parts(text: &str, shapes: &[&[&[u64]]]) -> Vec<Call> {
+/// Checks that a module computes the same in ranges as on one thread. Returns the calls that can be divided if everything possible is.
+fn is_the_same_in_ranges(text: &str, shapes: &[&[&[u64]]]) -> Vec<Call> {
     let (module, options) = (module(text), Options::new(host_machine().expect("a machine")));
     let alone = pipeline::lower(&module, "model", options).unwrap_or_else(|error| panic!("{error}"));
     let jit = Jit::new(&alone.program, options.machine).unwrap_or_else(|error| panic!("{error}"));
     for shapes in shapes {
         let inputs: Vec<Tensor> = (0..).zip(*shapes).map(|(i, shape)| numbers(shape, i)).collect();
         let expected = jit.instance().unwrap().call_tensors(0, &inputs).unwrap_or_else(|error| panic!("{error}"));
-        support::parts::check_in_parts(&module, options, &inputs, &[expected]).unwrap_or_else(|error| panic!("{shapes:?}: {error}"));
+        support::ranges::check_in_ranges(&module, options, &inputs, &[expected]).unwrap_or_else(|error| panic!("{shapes:?}: {error}"));
     }
     let threads = Threads { count: 3, least_instructions: 0 };
     let lowered = pipeline::lower(&module, "model", Options { threads, ..options }).unwrap_or_else(|error| panic!("{error}"));
@@ -41,18 +41,18 @@ fn is_the_same_in_parts(text: &str, shapes: &[&[&[u64]]]) -> Vec<Call> {
 }
 
 #[test]
-fn a_batch_of_any_size_is_the_same_in_parts() {
-    let cut = is_the_same_in_parts(include_str!("link/batch.mt"), &[&[&[2, 4, 4, 2], &[2, 3]], &[&[37, 4, 4, 2], &[37, 3]]]);
+fn a_batch_of_any_size_is_the_same_in_ranges() {
+    let cut = is_the_same_in_ranges(include_str!("link/batch.mt"), &[&[&[2, 4, 4, 2], &[2, 3]], &[&[37, 4, 4, 2], &[37, 3]]]);
     assert!(cut.iter().any(|call| call.division.blocks().is_some()), "no call over slices is cut");
 }
 
 #[test]
-fn a_sequence_of_any_length_is_the_same_in_parts() {
-    is_the_same_in_parts(include_str!("link/sequence.mt"), &[&[&[1, 1, 6]], &[&[2, 40, 6]], &[&[5, 17, 6]]]);
+fn a_sequence_of_any_length_is_the_same_in_ranges() {
+    is_the_same_in_ranges(include_str!("link/sequence.mt"), &[&[&[1, 1, 6]], &[&[2, 40, 6]], &[&[5, 17, 6]]]);
 }
 
 #[test]
-fn attention_of_one_and_of_many_is_the_same_in_parts() {
+fn attention_of_one_and_of_many_is_the_same_in_ranges() {
     let text = r#"func @main(v0: f32[1, v3, 6, 36], v1: f32[1, 1000, 3, 36], v2: f32[1, 1000, 3, 36]) {
   v3: index 1..=5 = extent_of v0 { axis = 1 }
   v4 = attention v0, v1, v2 { scale = f32 0.125, keys = [1000], causal_from = [400] }
@@ -66,7 +66,7 @@ method "main" = @main {
 }"#;
     let caches: [&[u64]; 2] = [&[1, 1000, 3, 36]; 2];
     let shapes: [[&[u64]; 3]; 2] = [[&[1, 1, 6, 36], caches[0], caches[1]], [&[1, 5, 6, 36], caches[0], caches[1]]];
-    let cut = is_the_same_in_parts(text, &[&shapes[0], &shapes[1]]);
+    let cut = is_the_same_in_ranges(text, &[&shapes[0], &shapes[1]]);
     assert!(cut.iter().any(|call| call.origin.schedule.starts_with("attention")), "attention is not cut");
 }
 
@@ -105,7 +105,7 @@ fn steps(text: &str, threads: Threads) -> Vec<Step> {
 fn pointwise_layers_run_together_with_the_depthwise_one_before() {
     // If all tensors are outputs, nothing can be computed in bands.
     let text = chain(&["v4", "v5", "v6", "v7"]);
-    assert_eq!(is_the_same_in_parts(&text, &[&[&[1, 32, 4, 8]]]).len(), 4);
+    assert_eq!(is_the_same_in_ranges(&text, &[&[&[1, 32, 4, 8]]]).len(), 4);
     let together = |threads: Threads| calls_together(&steps(&text, threads));
     assert!(together(Threads { count: 3, least_instructions: 0 }).iter().sum::<usize>() >= 2, "every call is by itself");
     assert!(together(Threads::ALONE).is_empty());
@@ -114,7 +114,7 @@ fn pointwise_layers_run_together_with_the_depthwise_one_before() {
 #[test]
 fn bands_are_computed_side_by_side() {
     let text = chain(&["v7"]);
-    is_the_same_in_parts(&text, &[&[&[1, 32, 4, 8]]]);
+    is_the_same_in_ranges(&text, &[&[&[1, 32, 4, 8]]]);
     for count in [2, 3] {
         let streams = calls_in_streams(&steps(&text, Threads::new(count)));
         assert!(matches!(&streams[..], [streams] if streams.len() == count as usize), "{streams:?} on {count} threads");
@@ -123,7 +123,7 @@ fn bands_are_computed_side_by_side() {
 }
 
 #[test]
-fn an_odd_number_of_rows_in_pairs_stays_in_its_part() {
+fn an_odd_number_of_rows_in_pairs_stays_in_its_range() {
     let weights: Vec<String> = (0..16 * 9).map(|i: i32| (i * 7 % 11 - 5).to_string()).collect();
     let text = format!(
         "const0: i8[16, 3, 3, 1] = [{}]

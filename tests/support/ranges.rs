@@ -1,4 +1,4 @@
-//! Kernels in parallel parts: all possible kernels are divided, and parts run on any number of threads, or one after the other in any order.
+//! Kernels in parallel ranges: all possible kernels are divided. Tasks run on any number of threads, or one after the other in any order.
 
 use modelc::diagnostic::Kind;
 use modelc::ir::{Module, Tensor};
@@ -9,9 +9,9 @@ use modelc::pipeline;
 /// Number of threads for which memory is planned.
 const PLANNED: u32 = 3;
 
-/// Compares a module in parts with the expected outputs, bit for bit. Every method is called several times with the same inputs. Returns the
+/// Compares a module in ranges with the expected outputs, bit for bit. Every method is called several times with the same inputs. Returns the
 /// number of kernel calls that may be divided.
-pub fn check_in_parts(module: &Module, options: Options, inputs: &[Tensor], expected: &[Vec<Tensor>]) -> Result<usize, String> {
+pub fn check_in_ranges(module: &Module, options: Options, inputs: &[Tensor], expected: &[Vec<Tensor>]) -> Result<usize, String> {
     let threads = Threads { count: PLANNED, least_instructions: 0 };
     let lowered = match pipeline::lower(module, "model", Options { threads, ..options }) {
         Ok(lowered) => lowered,
@@ -30,7 +30,7 @@ pub fn check_in_parts(module: &Module, options: Options, inputs: &[Tensor], expe
             for (call, expected) in expected.iter().enumerate() {
                 let found = instance.call_tensors(call % module.methods.len(), inputs).map_err(|e| e.to_string())?;
                 if found != *expected {
-                    return Err(format!("other outputs in parts on {threads} threads, {order:?}, {calls}"));
+                    return Err(format!("other outputs in ranges on {threads} threads, {order:?}, {calls}"));
                 }
             }
         }
