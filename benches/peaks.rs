@@ -4,7 +4,7 @@
 //! small model made here, compiled and run as any other. The peaks are those of `modelc bench --profile`. All kernels are measured in turns, so
 //! that a slowdown of the computer affects all; the fastest call of each counts.
 //!
-//! `--listing LEVEL` prints the machine code of every case for a CPU level instead, which this computer need not have: its hot loops can be
+//! `--listing LEVEL` prints the machine code of every case for a CPU level instead. This computer need not have the level. The hot loops can be
 //! analysed with `llvm-mca`.
 
 use modelc::codegen;

@@ -62,8 +62,8 @@ pub fn map(path: &Path) -> Result<Arc<dyn Bytes>, Diagnostic> {
             None => error,
         });
     }
-    // SAFETY: the map is only read; a file that another process truncates meanwhile ends this process with a signal, as it
-    // does for every program that maps its input, and corrupts nothing.
+    // SAFETY: the map is only read. A file that another process truncates meanwhile ends this process with a signal, and corrupts nothing. This holds
+    // for every program that maps its input.
     let mapped = unsafe { memmap2::Mmap::map(&file) }.map_err(failed)?;
     Ok(Arc::new(Map(mapped)))
 }

@@ -1,5 +1,5 @@
-//! Attention compared with the interpreter: heads that share keys, positions, one query and many, caches larger and smaller than a core's
-//! cache, keys and values of every type.
+//! Attention compared with the interpreter: heads that share keys, positions, one query and many. Caches are larger and smaller than a core's cache,
+//! and keys and values have every type.
 
 use modelc::compare::{Difference, Tolerance, compare};
 use modelc::ir::ElementType;

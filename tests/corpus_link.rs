@@ -85,8 +85,8 @@ fn aarch64_objects_of_unsigned_bytes_answer_as_recorded() {
     }
 }
 
-/// Programs of ExecuTorch for emulators: a kernel with ten parameters and a frame of 7 KB, a branch, an extent that is known at run time, several
-/// methods, a state, tensors in another file, another order of dimensions, and a delegate.
+/// Programs of ExecuTorch for emulators. They have a kernel with ten parameters and a frame of 7 KB, a branch, a run-time extent, several methods,
+/// and a state. They also have tensors in another file, another order of dimensions, and a delegate.
 const PROGRAMS: &[&str] = &[
     "accum_mutable.portable",
     "chlast_conv.portable",
@@ -381,8 +381,8 @@ fn recorded_calls(model: &Path, inputs: &npz::Archive, compiled: &Compiled) -> V
     calls
 }
 
-/// Networks that a delegate quantizes. Their record is PyTorch's, which rounds otherwise, so no level gives it: a difference is a step of a row,
-/// up to 6e-2 of the largest output. They must give what this computer gives.
+/// Networks that a delegate quantizes. Their record is PyTorch's, which rounds otherwise, so no level gives it. A difference is a step of a row, up
+/// to 6e-2 of the largest output. They must give what this computer gives.
 const ROUNDED_OTHERWISE: &[&str] = &["llm_tiny_8da4w.xnnpack", "llm_tiny_methods.xnnpack", "swin_small_q8.xnnpack"];
 
 /// Compares the outputs of a network with those of this computer, at a level that fuses no products, as microcontrollers do.

@@ -1,5 +1,5 @@
-//! Firmware of Cortex-M and RV32: objects in programs of each float ABI, with and without a C library, and packages of `modelc export`, linked and
-//! run on boards that QEMU emulates.
+//! Firmware of Cortex-M and RV32, linked and run on boards that QEMU emulates. It is objects in programs of each float ABI, with and without a C
+//! library, and packages of `modelc export`.
 //!
 //! A missing tool is a failure; `cargo xtask setup` installs the tools.
 

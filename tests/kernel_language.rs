@@ -91,8 +91,8 @@ fn slides(kernel: &Kernel) -> bool {
 /// Names of kernels that only move elements.
 const MOVEMENTS: [&str; 8] = ["bitcast", "broadcast", "concat", "copy", "pad", "reshape", "slice", "transpose"];
 
-/// Returns the counter of the loop at which a search for ranges ends because it is not marked: the first loop that accesses an output, or that loop
-/// inside marked ones.
+/// Returns the counter of the loop at which a search for ranges ends because it is not marked. It is the first loop that accesses an output, or that
+/// loop inside marked ones.
 fn first_in_order(kernel: &Kernel) -> Option<Value> {
     let is_output = |inst: &Inst| inst.buffer().is_some_and(|buffer| kernel.buffer(buffer).kind == BufferKind::Output);
     let works = |statement: &&Statement| {

@@ -323,7 +323,7 @@ fn addend_of_distance(format: ObjectFormat, row: u64) -> i64 {
     }
 }
 
-/// Rows of calls in the objects of every target: each names its kernel by a distance, and there is a list of rows for each method.
+/// Rows of calls in the objects of every target. Each names its kernel by a distance, and there is a list of rows for each method.
 #[test]
 fn calls_of_small_code_are_rows_on_every_target() {
     use object::{Object, ObjectSection, ObjectSymbol};

@@ -1,4 +1,5 @@
-//! Operators alone, in shapes that take a way of their own: the kernels of every machine beside the tensor interpreter, and the code of this one.
+//! Operators alone, in shapes with schedules of their own. The kernels of every machine, and the code of this one, are compared with the tensor
+//! interpreter.
 
 mod support;
 

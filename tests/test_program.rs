@@ -109,7 +109,7 @@ fn microcontrollers(model: &Path) -> impl Iterator<Item = Tools> + use<> {
     MICROCONTROLLERS.into_iter().filter(move |_| is_small)
 }
 
-/// Two memories of the application: the fast one is never exceeded, at most half of the bytes move in the slow one, and outputs are the same.
+/// Tests two memories of the application. The fast one is never exceeded, at most half of the bytes move in the slow one, and outputs are the same.
 fn two_memories_pass() {
     for (model, memory) in [("tflm-person_detect", "dtcm=16K:fast,psram=8M:slow"), ("openmv-yolov8n_192", "sram=64K:fast,psram=8M:slow")] {
         let model = support::corpus("tflite").expect("the corpus").join(model).with_extension("tflite");

@@ -109,7 +109,7 @@ impl Session {
     /// its shape after the call.
     ///
     /// Nothing is copied, and nothing is allocated after the first call of a method. Exceptions are copied: memory that is not aligned to its
-    /// elements, elements of less than a byte, and ports of ExecuTorch programs that are not in row-major order.
+    /// elements, and elements of less than a byte. So are ports of ExecuTorch programs that are not in row-major order.
     ///
     /// ```
     /// # fn main() -> Result<(), modelc::Error> {

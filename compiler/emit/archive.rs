@@ -68,8 +68,8 @@ fn bsd_name(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Returns the index: the bytes of the table, an offset of the name and of the member for each symbol, the bytes of the names, the names.
-/// Numbers are little-endian.
+/// Returns the index: the bytes of the table, the table, the bytes of the names, the names. The table has the offsets of each symbol's name and
+/// member. Numbers are little-endian.
 fn bsd_index(symbols: &[String], member: u32) -> Vec<u8> {
     let mut names = Vec::new();
     let mut index = (8 * symbols.len() as u32).to_le_bytes().to_vec();

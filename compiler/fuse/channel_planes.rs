@@ -1,4 +1,4 @@
-//! Images whose channels lie in planes. A convolution brings the rows that its windows reach into scratch memory anyway, and puts the channels of a
+//! Images whose channels lie in planes. A convolution copies the rows that its windows reach into scratch memory anyway. It puts the channels of a
 //! pixel side by side on the way. So no kernel of its own transposes the image, and the transposed image takes no memory.
 
 use super::flow::{Item, each_inst};

@@ -1,5 +1,5 @@
-//! Tensors picked along rows and columns by constant positions, as images are resized. Element-wise work that reads nothing else of their size
-//! reads the elements where they lie instead: a resized image is as large as the result, and four of them are blended.
+//! Tensors picked along rows and columns by constant positions, as images are resized. Element-wise work that reads nothing else of their size reads
+//! the elements where they lie instead. For example, a resized image is as large as the result, and four of them are blended.
 
 use super::flow::Item;
 use super::memory::viewed;

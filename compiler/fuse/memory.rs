@@ -2,8 +2,8 @@
 
 use crate::ir::{Function, Inst, Op, Operation, Value};
 
-/// Tests whether an instruction only gives its operand's memory another type. A bitcast to a type with another alignment is no view: it is
-/// copied, because a caller's buffer has only the alignment of its own type.
+/// Tests whether an instruction only gives its operand's memory another type. A bitcast to a type with another alignment is no view. It is copied,
+/// because a caller's buffer has only the alignment of its own type.
 pub fn is_view(function: &Function, inst: Inst) -> bool {
     let data = &function.insts[inst];
     let alignment = |value: Value| function.tensor(value).element.alignment();
@@ -18,7 +18,7 @@ pub fn is_view(function: &Function, inst: Inst) -> bool {
     }
 }
 
-/// Returns the byte offset of a slice in its operand, if the result is a contiguous range of the operand and so needs no memory of its own.
+/// Returns the byte offset of a slice in its operand, if the result is a contiguous range of the operand. Such a result needs no memory of its own.
 pub fn subtensor_start(function: &Function, inst: Inst) -> Option<u64> {
     let data = &function.insts[inst];
     let Operation::Slice(slice) = &data.operation else { return None };

@@ -1,12 +1,12 @@
 //! Grouping: selection of the instructions that become one kernel.
 //!
 //! A [`Group`] is a connected piece of the graph with one loop structure. It is one of these:
-//! - a **root** (contraction, window, reduction) with an **epilogue**: one expression over the root's result and other tensors of its shape or
-//!   broadcast to it, with one or more results;
+//! - a **root** (contraction, window, reduction) with an **epilogue**: one expression over the root's result and other tensors, with one or more
+//!   results. The tensors have its shape or are broadcast to it;
 //! - an expression alone, with any number of results;
 //! - a window or reduction that computes its operand with another expression, its **prologue**;
-//! - **rows** ([`Rowwise`]): reductions along the last dimension, and element-wise work on the same rows and on their results, in the order in
-//!   which each row takes them;
+//! - **rows** ([`Rowwise`]): reductions along the last dimension, and element-wise work on the same rows and on their results, in the order of a
+//!   row's work;
 //! - an instruction of any other kind alone, such as data movement.
 //!
 //! Groups are made in two steps. In [`chains`], a root absorbs the map that is the only reader of its result, then the next such map; this

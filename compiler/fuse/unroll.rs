@@ -1,5 +1,5 @@
-//! A method as one body: calls, branches and loops are unrolled into one function's value space, so that everything after this
-//! point sees a tree of straight-line pieces over one set of values.
+//! A method as one body: calls, branches and loops are unrolled into one function's value space. Everything after this point sees a tree of
+//! straight-line pieces over one set of values.
 //!
 //! States become values too. The contents of a state at the start of the method are one value. After a store, its operand is the state's value;
 //! a load returns the current value. Branches and loops pass states like other values. Effect tokens are gone then: the order of values

@@ -4,7 +4,7 @@ use super::flow::{Flow, Item, each_inst};
 use crate::ir::{Function, Inst, InstData, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Counts the uses of each value: as an operand, in a move, and as a result of the method or the final contents of a state.
+/// Counts the uses of each value: as an operand, in a move, as a result of the method, or as a state's final contents.
 pub fn uses_of(flow: &Flow) -> FxHashMap<Value, usize> {
     let mut uses: FxHashMap<Value, usize> = FxHashMap::default();
     count_uses(&flow.function, &flow.items, &mut uses);

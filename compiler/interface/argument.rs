@@ -46,8 +46,8 @@ impl<'a> Taken<'a> {
     /// Checks an array by its parts. It allocates nothing for a valid array.
     ///
     /// # Errors
-    /// MC0502 for another rank or extent, MC0503 for another element type, MC0511 if the bytes do not fill the shape, MC0507 for another value
-    /// than the one compiled for.
+    /// MC0502 for another rank or extent, MC0503 for another element type, MC0511 if the bytes do not fill the shape. MC0507 for another value than
+    /// the one compiled for.
     pub fn check_parts(&self, element: ElementType, shape: &[u64], bytes: &[u8]) -> Result<(), Diagnostic> {
         let fits = shape.len() == self.extents.len() && self.extents.iter().zip(shape).all(|(range, n)| range.contains(n));
         if !fits {

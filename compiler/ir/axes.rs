@@ -31,8 +31,8 @@ pub enum Axis {
     Opaque,
 }
 
-/// A sliding window along one axis: position *p* of the result sees the operand at `p × stride + t × dilation − low` for every tap
-/// *t* below `size`, as far as the operand reaches.
+/// A sliding window along one axis. Tap *t* of position *p* of the result sees the operand at `p × stride + t × dilation − low`, if the operand has
+/// this position. There are `size` taps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Taps {
     /// The number of taps.
@@ -65,7 +65,8 @@ impl Taps {
 pub struct Axes {
     /// One entry for each axis of each operand. An index or a token has none.
     pub operands: Vec<Vec<Axis>>,
-    /// Axes of the results along which an element depends on its position, whatever the operands are: all axes of a constant, the axis of an `iota`.
+    /// Axes of the results along which an element depends on its position, whatever the operands are. Examples are all axes of a constant, and the
+    /// axis of an `iota`.
     pub counted: Vec<usize>,
     /// `true` if operand 0 and the result have the same elements in row-major order. A run of leading slices of one is then a run of the other's,
     /// whatever their shapes are.

@@ -14,7 +14,8 @@ use cranelift_entity::PrimaryMap;
 const MAX_DEPTH: usize = 32;
 
 impl Function {
-    /// The index that a value stands for: an extent of a tensor whose type names an index is that index, and the smaller of an index and itself is it.
+    /// The index that a value stands for. An extent of a tensor is the index that the tensor's type names. The smaller of an index and itself is this
+    /// index.
     pub fn index_root(&self, mut index: Value) -> Value {
         while let Some(inst) = self.defining_inst(index) {
             let data = &self.insts[inst];

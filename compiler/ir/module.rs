@@ -43,8 +43,8 @@ pub struct Module {
 pub struct Method {
     /// The method or signature key, as the file spells it.
     pub name: String,
-    /// The function. Its parameters are the inputs in order, then an effect token if it touches state;
-    /// its results are the outputs in order, then the effect token.
+    /// The function. Its parameters are the inputs in order, then an effect token if it touches state. Its results are the outputs in order, then the
+    /// effect token.
     pub function: Func,
     /// The inputs, in order.
     pub inputs: Vec<Port>,
@@ -61,8 +61,8 @@ pub struct Port {
     pub quantization: Option<Quantization>,
     /// `true` if users pass a plain number (an ExecuTorch scalar argument) and not a buffer.
     pub scalar: bool,
-    /// The order of the source's dimensions in the buffer that users pass. The parameter or result has the buffer's shape: its
-    /// dimension `i` is dimension `order[i]` of the tensor as the source, and arrays in `.npz` files, have it.
+    /// The order of the source's dimensions in the buffer that users pass. The parameter or result has the buffer's shape. Its dimension `i` is
+    /// dimension `order[i]` of the source's tensor, whose order arrays in `.npz` files have, too.
     pub dim_order: Layout,
     /// The position among the source's inputs or outputs if it is not the port's own: a method may return None in between.
     pub source_index: Option<u32>,

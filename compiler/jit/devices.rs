@@ -87,8 +87,8 @@ fn rows(gpu: &'static GpuMachine, Addresses { survey, close }: Addresses) -> Res
         table.bytes.chunks(8).map(|bytes| u64::from_le_bytes(std::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0)))).collect();
     let mut part = vec![0u64; table.arrays.bytes as usize / 8];
     let (mut rows, mut count) = (vec![[0u32; ROW]; SURVEYED], 0);
-    // SAFETY: the code is placed and these are its types; the part has the bytes that the table says, and there is room for as many rows as
-    // the survey writes.
+    // SAFETY: the code is placed and these are its types. The part has the bytes that the table says, and there is room for as many rows as the
+    // survey writes.
     let status = unsafe {
         let survey: Survey = std::mem::transmute::<*const u8, Survey>(survey);
         let close: Close = std::mem::transmute::<*const u8, Close>(close);

@@ -279,8 +279,8 @@ macro_rules! callback {
     ($abi:literal) => {
         /// `on_kernel` of an instance; `user` points to its hooks.
         extern $abi fn on_kernel(user: *mut Hooks, call: u32, phase: u32) -> i32 {
-            // SAFETY: init was given the address of boxed hooks, which live as long as the instance; Instance::run holds the instance
-            // alone and touches them only before and after the call.
+            // SAFETY: init was given the address of boxed hooks, which live as long as the instance. Instance::run holds the instance alone and
+            // touches them only before and after the call.
             let hooks = unsafe { &mut *user };
             match phase {
                 BEFORE => {

@@ -33,8 +33,8 @@ pub struct Instance {
     regions: Option<Regions>,
 }
 
-// SAFETY: all pointers in an instance lead to memory that it owns itself or that its model owns, which is shared and never written; a host's
-// device, where there is one, may be used by any thread, one at a time. Calls take the instance alone, so only one thread uses it at a time.
+// SAFETY: all pointers in an instance lead to memory that it owns itself or that its model owns. The model's memory is shared and never written. A
+// host's device, where there is one, may be used by any thread, one at a time. Calls take the instance alone, so only one thread uses it at a time.
 unsafe impl Send for Instance {}
 
 /// Memory areas of the configuration.
@@ -101,8 +101,8 @@ impl Instance {
         let config = config_bytes(&model, &mut hooks, &areas, threads, host);
         // SAFETY: the code is placed and lives as long as the model; its type is what the driver generates.
         let init: Init = unsafe { std::mem::transmute(model.init) };
-        // SAFETY: state has state_bytes bytes; the configuration has the size it says; both outlive the call, and the hooks and the list of
-        // areas, which the state keeps, live as long as the instance.
+        // SAFETY: state has state_bytes bytes, the configuration has the size it says, and both outlive the call. The state keeps the hooks and the
+        // list of areas, which live as long as the instance.
         let status = unsafe { init(state.address(), model.interface.state_bytes as usize, config.as_ptr()) };
         let [arguments, direct] = [(); 2].map(|()| model.methods.iter().map(|_| None).collect());
         let mut instance = Self { model, state, scratch, areas, arguments, direct, hooks, regions };
@@ -256,8 +256,8 @@ impl Instance {
         }
         let (state, scratch) = (self.state.address(), self.scratch.address().wrapping_add(spare));
         let (inputs, outputs) = (arguments.inputs.record.address(), arguments.outputs.record.address());
-        // SAFETY: the state was initialised by this model; scratch memory has its size; the structs hold the addresses of buffers of
-        // the sizes in the model, and all of them outlive the call. The hooks write scratch memory only between kernels.
+        // SAFETY: the state was initialised by this model, and scratch memory has its size. The structs hold the addresses of buffers of the sizes in
+        // the model. All of them outlive the call. The hooks write scratch memory only between kernels.
         let status = unsafe { split(state, scratch, inputs, outputs) };
         if let Some(regions) = &mut self.regions {
             regions.take(&self.state.contents()[part..]);

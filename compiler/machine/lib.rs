@@ -123,7 +123,7 @@ pub enum DotProduct {
 pub enum Requantize {
     /// The steps of the rule: doubling high product, then a rounding shift with one count for all lanes.
     ByRule,
-    /// A shorter sequence that is proven to give the same integers: a fused multiply-add of binary32, or an unsigned high product and shifts
+    /// A shorter sequence that is proven to give the same integers. It is a fused multiply-add of binary32, or an unsigned high product and shifts
     /// with separate counts for lanes.
     Fitted,
     /// A proven sequence of integer products, sums and shifts alone: for machines without fast floats. Quotients of integers become products,

@@ -3,8 +3,7 @@
 use super::{Error, Graph, extents};
 use crate::ir::{Extent, Value};
 
-/// An extent divided by a block. One that is known only when the model runs, and then does not divide, is an error where the elements are
-/// given their shape of blocks.
+/// An extent divided by a block. A run-time extent that the block does not divide is an error where the elements are given their shape of blocks.
 fn divided(g: &mut Graph<'_>, what: &'static str, extent: Extent, divisor: u64) -> Result<Extent, Error> {
     match extent {
         Extent::Static(n) if divisor == 0 || n % divisor != 0 => Err(Error::NoBlocks { what, extent: n, divisor }),

@@ -1,5 +1,5 @@
-//! gemmlowp's fixed-point functions as terms, for values that are only known when the program runs. A number with *n* integer bits holds
-//! its value times 2^(31−n) in 32 bits; a product of two has as many integer bits as both together.
+//! gemmlowp's fixed-point functions as terms, for values that are only known when the program runs. A number with *n* integer bits holds its value
+//! times 2^(31−n) in 32 bits. A product of two has as many integer bits as both together.
 
 use super::terms::{Term, Terms};
 use crate::ir::scalar::ExpressionError;
@@ -137,8 +137,8 @@ pub fn inverse_root(terms: &mut Terms, x: Node) -> Result<(Node, Node), Expressi
     Ok((terms.select(tiny, largest, mantissa)?, terms.select(tiny, zero, shift)?))
 }
 
-/// The natural logarithm of x ≥ 1 with `from` integer bits, with `to` integer bits (TFLite's
-/// `log_x_for_x_greater_than_or_equal_to_1_impl`): x is split into a power of two and a rest near √½, of two candidates the one nearer.
+/// The natural logarithm of x ≥ 1 with `from` integer bits, with `to` integer bits (TFLite's `log_x_for_x_greater_than_or_equal_to_1_impl`). x is
+/// split into a power of two and a rest. Of two candidates, the rest nearer to √½ is taken.
 pub fn logarithm(terms: &mut Terms, x: Node, from: i32, to: i32) -> Term {
     const LN_2: i32 = 1_488_522_236;
     const ROOT_OF_ROOT_OF_HALF: i32 = 1_805_811_301;

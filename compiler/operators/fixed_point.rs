@@ -62,8 +62,8 @@ fn shift_left(x: i32, count: u32) -> i32 {
     (i64::from(x) << count).clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
-/// 1 ÷ √x of a whole number x > 0 as a multiplier (TFLite's `GetInvSqrtQuantizedMultiplierExp`): five Newton steps from 1 with three integer
-/// bits, after x was brought to 2²⁷..2²⁹ by an even number of bits. 1 gives the largest mantissa.
+/// 1 ÷ √x of a whole number x > 0 as a multiplier (TFLite's `GetInvSqrtQuantizedMultiplierExp`). x is shifted by an even number of bits to 2²⁷..2²⁹.
+/// Five Newton steps from 1 follow, with three integer bits. 1 gives the largest mantissa.
 pub fn inverse_root_of(x: i32) -> Multiplier {
     const HALF_ROOT_OF_TWO: i32 = 1_518_500_250;
     if x <= 1 {

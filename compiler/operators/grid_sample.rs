@@ -43,8 +43,8 @@ pub struct Sampling {
 /// The coefficient of the cubic polynomials.
 const CUBIC: f64 = -0.75;
 
-/// An image `[N, C, H, W]` of floats sampled at the positions in a grid `[N, rows, columns, 2]` of the same type: x and y from −1 to 1 across the image.
-/// The result is `[N, C, rows, columns]`. Each step of the arithmetic is rounded to that type.
+/// An image `[N, C, H, W]` of floats sampled at the positions in a grid `[N, rows, columns, 2]` of the same type. Positions are x and y from −1 to 1
+/// across the image. The result is `[N, C, rows, columns]`. Each step of the arithmetic is rounded to that type.
 ///
 /// # Errors
 /// When the tensors do not fit each other.

@@ -3,8 +3,8 @@
 use super::{Error, Graph};
 use crate::ir::{Extent, Scalar, Value};
 
-/// The last dimension of floats, a power of two long, times the Hadamard matrix of its size, over the root of the size: sums and differences of pairs
-/// ever further apart.
+/// The last dimension of floats, a power of two long, times the Hadamard matrix of its size, over the root of the size. It takes sums and differences
+/// of pairs ever further apart.
 ///
 /// # Errors
 /// [`Error::DynamicExtent`], and [`Error::NoBlocks`] of another size.

@@ -9,8 +9,8 @@ use ElementType::I64;
 /// Windows of more taps are no real model's.
 const MOST_TAPS: u64 = 1 << 10;
 
-/// The largest element of each window of an image `[N, C, …]` and its position in its channel, in i64: of equal ones the first, and NaN counts as
-/// the largest. Padding takes no part. The taps are compared one after another.
+/// The largest element of each window of an image `[N, C, …]` and its position in its channel, in i64. Of equal ones the first counts, and NaN is the
+/// largest. Padding takes no part. The taps are compared one after another.
 ///
 /// # Errors
 /// When the windows do not fit or are too large; [`Error::DynamicExtent`] of padding that follows from the extents.

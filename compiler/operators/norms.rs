@@ -206,8 +206,8 @@ pub fn scaled_and_moved(g: &mut Graph<'_>, x: Value, weight: Option<Value>, bias
     })
 }
 
-/// Groups of neighbours along dimension 1, each with all later dimensions brought to mean 0 and variance 1; then the means and the inverses of the
-/// deviations, `[N, groups, 1]`.
+/// Groups of neighbours along dimension 1, each with all later dimensions brought to mean 0 and variance 1. The other results are the means and the
+/// inverses of the deviations, `[N, groups, 1]`.
 ///
 /// # Errors
 /// [`Error::Groups`], and where extents after the batch are not known.

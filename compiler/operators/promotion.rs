@@ -1,5 +1,5 @@
-//! Element-wise work on tensors and numbers of different types. Types promote as in PyTorch: tensors with dimensions decide within a category (truth
-//! value, integer, float), then tensors without, then numbers; a higher category always wins.
+//! Element-wise work on tensors and numbers of different types. Types promote as in PyTorch. A higher category (truth value, integer, float) always
+//! wins. Within a category, tensors with dimensions decide, then tensors without, then numbers.
 
 use super::terms::Terms;
 use super::{Error, Graph};

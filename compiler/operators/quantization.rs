@@ -44,9 +44,9 @@ pub struct Multiplier {
 }
 
 impl Multiplier {
-    /// The nearest multiplier to `real` (TFLite's `QuantizeMultiplier`): the fraction of `frexp` in 31 bits, rounded half away from zero; a
-    /// factor below 2⁻³² becomes zero. One of 2³⁰ or more, in models with an output that is always zero, becomes the largest there is, as in
-    /// TFLite's variant that rounds once; the other shifts by more bits than there are, which has no meaning. `None` when it is not finite.
+    /// The nearest multiplier to `real` (TFLite's `QuantizeMultiplier`): the fraction of `frexp` in 31 bits, rounded half away from zero; a factor
+    /// below 2⁻³² becomes zero. Models with an output that is always zero have factors of 2³⁰ or more. These become the largest multiplier, as in
+    /// TFLite's variant that rounds once. The other variant shifts by more bits than there are, which has no meaning. `None` when it is not finite.
     pub fn from_real(real: f64) -> Option<Self> {
         if !real.is_finite() {
             return None;

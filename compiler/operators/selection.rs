@@ -145,8 +145,8 @@ pub fn replaced(g: &mut Graph<'_>, row: Value, mask: Value, source: Value) -> Re
     })
 }
 
-/// Position i as often as element i of a row of integers says, together at most `most` positions, in i64; cut to their number unless that
-/// is known to be `most`.
+/// Position i as often as element i of a row of integers says, in i64. There are at most `most` positions. The result is cut to their number unless
+/// `is_exact` says that it is `most`.
 ///
 /// # Errors
 /// When elements are no integers.

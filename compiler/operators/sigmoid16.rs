@@ -1,4 +1,5 @@
-//! The logistic function and the hyperbolic tangent of 16-bit integers: one table of the logistic function with 24 steps to a unit, lines between its points.
+//! The logistic function and the hyperbolic tangent of 16-bit integers. Both use one table of the logistic function with 24 steps to a unit, and
+//! lines between its points.
 
 use super::Graph;
 use super::quantization::exponent;

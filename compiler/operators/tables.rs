@@ -34,8 +34,8 @@ fn by_entry(g: &mut Graph<'_>, input: Value, scales: &Scales, entry: impl Fn(i32
     g.map(&[input], terms.finish(x))
 }
 
-/// A function of real numbers at each integer of the input's scale, on the output's scale, rounded half away from zero; all in
-/// binary32 as the reference computes its tables. Between 16-bit integers, whose zero points are 0, lines are drawn.
+/// A function of real numbers at each integer of the input's scale, on the output's scale, rounded half away from zero. All is in binary32, as the
+/// reference computes its tables. Between 16-bit integers, whose zero points are 0, lines are drawn.
 ///
 /// # Errors
 /// [`Error::NotQuantized`] of other types than 8 bits, or 16 on both sides.

@@ -101,8 +101,8 @@ fn slice(edit: &mut Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     Some(vec![edit.insert_one(operators::Slice { start, size, stride }, &[source])?])
 }
 
-/// A reduction over extents of 1. `any` and `all` of other than truth values still turn numbers into 0 and 1; of floats, a sum
-/// turns −0 into 0, and an extreme leaves NaN out.
+/// A reduction over extents of 1. `any` and `all` of other than truth values still turn numbers into 0 and 1. A sum of floats turns −0 into 0, and an
+/// extreme of floats leaves NaN out.
 fn reduce(edit: &Edit<'_>, inst: Inst) -> Option<Vec<Value>> {
     let data = &edit.function.insts[inst];
     let element = edit.function.tensor(data.operands[0]).element;

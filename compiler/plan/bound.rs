@@ -66,7 +66,7 @@ pub(super) struct StepBound {
     pub whole: bool,
 }
 
-/// Returns the bound that holds for every use of `pairs`: the live bytes of a step, less the most that pairs of this step can save.
+/// Returns the bound that holds for every use of `pairs`. It is the live bytes of a step, less the most that pairs of this step can save.
 ///
 /// Offsets are multiples of the step's smallest alignment. So the sizes of all storages except the uppermost count rounded up to it. Sizes are
 /// not rounded if a storage is only partly live, since another block could use the hole.

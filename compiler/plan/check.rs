@@ -8,7 +8,7 @@
 //! `(mark, i)`. A plan is right if every read sees in the arena what it would see in the ideal memory, and
 //!
 //! - offsets are aligned, within the arena, and agree with hosts of views and with imported plans;
-//! - a step's writes do not overlap its reads, except within one storage, or as the step declares: at the same address (`may_share`), or with
+//! - a step's writes do not overlap its reads, except within one storage, or as the step declares. It may allow the same address (`may_share`), or
 //!   the tensor written at a lower address (`may_slide`);
 //! - a step's writes do not overlap each other, except within one storage;
 //! - scratch does not overlap anything else that its step uses. It holds nothing afterwards.

@@ -26,7 +26,8 @@ pub(super) const RANKINGS: [Ranking; 5] =
 /// Sorts blocks by a [`Ranking`]. The fixed part of the key is computed once, and becomes one number a block.
 pub(super) struct Ranker {
     ranking: Ranking,
-    /// Position of each block by the fixed part of the key, with ties in order of block numbers; and the position of the first equal block.
+    /// Position of each block by the fixed part of the key, with ties in order of block numbers. The second number is the position of the first equal
+    /// block.
     place: Vec<(u32, u32)>,
 }
 

@@ -1,5 +1,5 @@
-//! Modifiers of cores: `+dp` for a core whose FPU has binary64, `+nofp` for one without its FPU, `+nodsp` for one without DSP instructions, and
-//! `+strict-align` for programs that trap unaligned accesses.
+//! Modifiers of cores. `+dp` is for a core whose FPU has binary64, `+nofp` for one without its FPU, `+nodsp` for one without DSP instructions.
+//! `+strict-align` is for programs that trap unaligned accesses.
 
 use modelc_diagnostic::{Diagnostic, codes};
 

@@ -33,8 +33,8 @@ pub fn read(bytes: &[u8]) {
 /// One file in 64 is compiled to machine code too: that takes ten times as long as all before it.
 const TO_MACHINE_CODE: usize = 64;
 
-/// A file through front end, rewrites, schedules and memory plan to kernels that keep the rules of their language, for a machine that
-/// its bytes choose; now and then to an object.
+/// Lowers a file through front end, rewrites, schedules and memory plan to valid kernels, and now and then to an object. Its bytes choose the
+/// machine.
 pub fn lower(bytes: &[u8]) {
     let chosen = bytes.iter().fold(0usize, |hash, &byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
     let outcome = match chosen % TO_MACHINE_CODE {

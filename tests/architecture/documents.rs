@@ -1,15 +1,14 @@
 //! Promises of the documents about themselves: short sentences, and valid links.
 
 use super::repository::{files_ending_with, root};
+use super::sentences::LongSentences;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::docs::page;
 use xtask::docs::site::{self, Site};
 
-/// Limit of the words of a sentence in READMEs, `docs/` and `--help`. In `docs/ARCHITECTURE.md` a colon or a semicolon also ends a sentence.
-const MOST_WORDS: usize = 25;
-/// Limit of the lines of that page.
+/// Limit of the lines of `docs/ARCHITECTURE.md`.
 const MOST_LINES: usize = 120;
 /// Commands whose `--help` is checked; the first is the compiler itself.
 const COMMANDS: &[&[&str]] =
@@ -29,41 +28,6 @@ fn pages() -> Vec<PathBuf> {
     documents().into_iter().filter(is_page).collect()
 }
 
-/// Returns the prose of a document, without code and table rows. Items of lists and paragraphs start sentences.
-fn prose(text: &str) -> String {
-    let mut code = false;
-    let line = |line: &&str| {
-        if line.starts_with("```") {
-            code = !code;
-            return false;
-        }
-        !code && !line.starts_with('|') && !line.starts_with('#')
-    };
-    let starts = |line: &str| {
-        let line = line.trim_start();
-        let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        line.is_empty() || line.starts_with("- ") || (after_number.len() < line.len() && after_number.starts_with(". "))
-    };
-    text.lines().filter(line).map(|line| if starts(line) { ".\n" } else { " " }.to_owned() + line).collect()
-}
-
-/// Returns the sentences with too many words; `ends` are the characters that end a sentence.
-fn too_long<'p>(prose: &'p str, ends: &[char], most: usize) -> Vec<&'p str> {
-    let (mut long, mut first, mut end) = (vec![], 0, 0);
-    for piece in prose.split_inclusive(ends) {
-        end += piece.len();
-        // A dot inside a name or a number does not end a sentence.
-        if prose[end..].starts_with(|c: char| !c.is_whitespace() && !"*)".contains(c)) {
-            continue;
-        }
-        if prose[first..end].split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() > most {
-            long.push(prose[first..end].trim());
-        }
-        first = end;
-    }
-    long
-}
-
 /// Returns the output of a command for `--help`, with each paragraph in one line.
 fn help(command: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_modelc")).args(command).arg("--help").output().expect("the compiler runs");
@@ -72,42 +36,24 @@ fn help(command: &[&str]) -> String {
 }
 
 #[test]
-fn the_architecture_is_one_page_of_short_sentences() {
+fn the_architecture_is_one_page() {
     let text = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("the page is there");
-    let long = prose(&text);
-    assert_eq!(too_long(&long, &['.', ';', ':', '?'], MOST_WORDS), Vec::<&str>::new(), "sentences of more than {MOST_WORDS} words");
     assert!(text.lines().count() <= MOST_LINES, "{} lines are more than one page", text.lines().count());
-}
-
-#[test]
-fn long_sentences_are_found() {
-    let long = format!("Short one. {}end. A `file.rs` here.", "word ".repeat(MOST_WORDS));
-    let found = too_long(&long, &['.', ';', ':', '?'], MOST_WORDS);
-    assert_eq!(found.len(), 1);
-    assert!(found[0].starts_with("word"));
-    let list = format!("A list:\n\n- {0}\n  - {0}\n1. {0}\n\n| {0} | {0} |\n", "word ".repeat(MOST_WORDS));
-    assert_eq!(too_long(&prose(&list), &['.'], MOST_WORDS), Vec::<&str>::new());
-    assert_eq!(too_long(&prose(&list), &['.'], MOST_WORDS - 1).len(), 3);
 }
 
 /// Some readers know English as their third language.
 #[test]
 fn sentences_that_strangers_meet_are_short() {
-    let mut long = vec![];
-    let mut look = |place: &str, prose: &str| {
-        let found = too_long(prose, &['.', '?', '!'], MOST_WORDS);
-        long.extend(found.into_iter().map(|sentence| format!("{place}: {sentence}")));
-    };
+    let mut long = LongSentences::default();
     for page in pages() {
-        let text = std::fs::read_to_string(&page).expect("a page is text");
-        look(&page.display().to_string(), &(prose(&text) + "."));
+        long.look(&page.display().to_string(), &std::fs::read_to_string(&page).expect("a page is text"));
     }
     for command in COMMANDS {
         for line in help(command).lines() {
-            look(&format!("modelc {} --help", command.join(" ")), &format!("{line}."));
+            long.look(&format!("modelc {} --help", command.join(" ")), line);
         }
     }
-    assert_eq!(long, Vec::<String>::new(), "sentences of more than {MOST_WORDS} words");
+    long.assert_none();
 }
 
 #[test]

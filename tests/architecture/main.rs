@@ -6,6 +6,7 @@ mod documents;
 mod floors;
 mod modules;
 mod repository;
+mod sentences;
 mod signatures;
 mod source;
 

@@ -1,5 +1,5 @@
-//! Random chains of operators that work row by row, pools, regions that work batch by batch, gathered images, graphs of element-wise work, extremes of
-//! saturated values, convolutions of long rows, and programs of views.
+//! Random chains of operators that work row by row, pools, regions that work batch by batch, gathered images, and graphs of element-wise work. Others
+//! are extremes of saturated values, convolutions of long rows, and programs of views.
 
 pub mod batches;
 pub mod extremes;

@@ -330,8 +330,8 @@ fn unsigned(window: u64, [channels, outputs, dilation]: [u64; 3], zero_point: i6
 
 #[test]
 fn products_of_weights_that_are_moved_match_on_every_machine() {
-    // Segments shorter and longer than a vector, unrolled and in loops; one that is too small; a zero point from which signed bytes cannot
-    // reach all weights.
+    // Segments shorter and longer than a vector, unrolled and in loops. The fifth is too small. In the last, signed bytes cannot reach all weights
+    // from the zero point.
     let cases =
         [(1, [300, 24, 1], 120), (3, [21, 40, 1], 1), (3, [8, 17, 1], 255), (7, [5, 9, 2], 130), (1, [8, 8, 1], 130), (3, [16, 16, 1], 0)];
     for (number, (window, sizes, zero_point)) in cases.into_iter().enumerate() {

@@ -263,7 +263,7 @@ fn straight<'a>(text: &'a str, instruction: &str) -> Vec<&'a str> {
     runs.max_by_key(|run| run.iter().filter(|line| line.starts_with(instruction)).count()).unwrap_or_default()
 }
 
-/// Tests a depthwise 3×3 layer of bytes: a pixel of sixteen channels takes at most 45 instructions with its requantization, and 55 if this follows
+/// Tests a depthwise 3×3 layer of bytes. A pixel of sixteen channels takes at most 45 instructions with its requantization, and 55 if this follows
 /// the rule step by step.
 #[test]
 fn depthwise_pixels_take_few_instructions() {

@@ -50,8 +50,8 @@ fn wrong_shapes_are_refused() {
     assert_eq!(found.iter().map(|t| t.shape.clone()).collect::<Vec<_>>(), [[2, 2], [2, 3], [2, 3]]);
 }
 
-/// Attention with dynamic sequence and batch: reshapes, transposes, matrix products with only dynamic extents, a softmax over a dynamic extent,
-/// and the last element of each sequence.
+/// Attention with dynamic sequence and batch: reshapes, transposes, matrix products with only dynamic extents, a softmax over a dynamic extent. It
+/// returns the last element of each sequence.
 const SEQUENCE: &str = include_str!("../link/sequence.mt");
 
 #[test]

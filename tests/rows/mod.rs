@@ -15,7 +15,7 @@ fn outputs(module: &Module, input: &Tensor, machine: &'static CpuMachine) -> Vec
     Memory::new(&lowered.program).call(&lowered.program.methods[0], std::slice::from_ref(input)).expect("a program that runs")
 }
 
-/// Makes a softmax of floats, scaled by an operand for each element of a row, and shifted by one for each row and by a scalar. Without the
+/// Makes a softmax of floats. It is scaled by an operand for each element of a row, and shifted by one for each row and by a scalar. Without the
 /// first maximum it has one more sum, and the maximum is an output.
 fn rows_of_floats(rows: u64, length: u64) -> Module {
     let mut module = Module::default();
@@ -96,7 +96,7 @@ fn rows_of_bytes(element: ElementType, rows: u64, length: u64) -> Module {
     module
 }
 
-/// Short rows are side by side in lanes: rows that fill vectors, rows that do not, and more or fewer rows than are computed at once.
+/// Short rows are side by side in lanes. Some rows fill vectors, others do not, and there are more or fewer rows than are computed at once.
 #[test]
 fn short_rows_match_on_every_machine() {
     for (rows, length) in [(70, 2), (9, 3), (64, 4), (33, 10), (16, 16), (75, 16), (40, 17), (20, 33), (35, 64)] {

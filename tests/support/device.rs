@@ -47,7 +47,7 @@ impl Memory {
     /// Runs the dispatches of a region. Between barriers they run from last to first, because no order is guaranteed.
     ///
     /// # Errors
-    /// A message if a kernel fails, if two positions write the same element, or if a dispatch reads a range that another one writes without a
+    /// A message if a kernel fails, or if two positions write the same element. Also if a dispatch reads a range that another one writes without a
     /// barrier.
     pub fn run(&mut self, device: &Device, region: usize) -> Result<(), String> {
         self.area[..4].fill(0);

@@ -177,7 +177,7 @@ impl Device {
     /// Runs a module on buffers, each at the binding of its index, and reads them back.
     pub fn run(&self, words: &[u32], groups: [u32; 3], buffers: &mut [Vec<u8>]) -> Result<(), String> {
         self.heard();
-        // SAFETY: handles are used while their parents live; structures that calls read live until these return; the queue is waited for before
+        // SAFETY: handles are used while their parents live. Structures that calls read live until these return. The queue is waited for before
         // memory is read and anything is destroyed.
         let done = unsafe { self.dispatched(words, groups, buffers) };
         done.map_err(|result| format!("{}: {result}", self.name))?;

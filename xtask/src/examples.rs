@@ -59,7 +59,7 @@ pub fn run_named(wanted: &[String]) -> Outcome {
 /// Builds and runs one example with the compiler `modelc`, from scratch, in the folder `name` under `builds`.
 ///
 /// # Errors
-/// A message if a tool is missing, if there is no such example, or if it does not build, run and give the right answers.
+/// A message if a tool is missing, or if there is no such example. Also if it does not build, run and give the right answers.
 pub fn run_with(modelc: &Path, builds: &Path, name: &str) -> Outcome {
     let missing = setup::missing();
     if !missing.is_empty() {

@@ -26,7 +26,7 @@ const fn file(path: &'static str, packages: &'static [&'static str]) -> Need {
     Need { probe: Probe::File(path), packages }
 }
 
-/// The requirements. `qemu-utils` must not be here: if it was installed from backports, naming it beside the system emulators makes the set
+/// The requirements. `qemu-utils` must not be here. If it was installed from backports, naming it beside the system emulators makes the set
 /// unsatisfiable, and apt removes it by itself.
 const NEEDS: &[Need] = &[
     program("gcc", &["gcc"]),

@@ -5,7 +5,7 @@ use crate::lower::possible::{Estimate, Possible};
 use crate::program::Level;
 use serde_json::{Value, json};
 
-/// Formats the schedules of a method: a row for the chosen one of each group and level, and below it a row for each technique that changes it.
+/// Formats the schedules of a method. Each group has a row for the chosen one of each level. Below it is a row for each technique that changes it.
 pub fn text(levels: &[Level<'_>], list: &[Possible]) -> String {
     let mut rows = vec![["  operators", "level", "instructions", "scratch B", "schedule"].map(String::from).to_vec()];
     let row = |first: String, level: &str, estimate: &Estimate| {

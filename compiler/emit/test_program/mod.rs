@@ -78,7 +78,7 @@ impl Kind {
 /// Returns the source code of a test.
 ///
 /// # Errors
-/// A diagnostic if an expected output does not have its method's type and shape, or if the total is too large for a C compiler.
+/// A diagnostic if an expected output does not have its method's type and shape. Also if the total is too large for a C compiler.
 pub fn test_program(tested: Tested<'_>, calls: &[TestCall], tolerance: Tolerance) -> Result<String, Diagnostic> {
     program(tested, Kind::Test, calls, tolerance)
 }

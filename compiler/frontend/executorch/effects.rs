@@ -1,7 +1,7 @@
 //! The registers that each instruction reads and writes, from the calling convention alone.
 //!
-//! A kernel's registers are its arguments in the order of its schema, results last, and then the result once more: a tensor, or the list of the
-//! tensors for several results. Kernels on numbers have their result last and once. The result of `aten::copy_` is its first argument.
+//! A kernel's registers are its arguments in the order of its schema, results last, and then the result once more. Several results are a list of
+//! tensors there. Kernels on numbers have their result last and once. The result of `aten::copy_` is its first argument.
 
 use super::draws::draws;
 use super::memory::{Area, ByteRange};

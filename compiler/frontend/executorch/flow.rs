@@ -172,8 +172,8 @@ impl Aliases {
     }
 }
 
-/// The immediate postdominator of every block (Cooper, Harvey, Kennedy: "A simple, fast dominance algorithm", on the reversed
-/// graph); `None` for blocks from which the end cannot be reached.
+/// The immediate postdominator of every block (Cooper, Harvey, Kennedy: "A simple, fast dominance algorithm", on the reversed graph). `None` for
+/// blocks from which the end cannot be reached.
 fn postdominators(successors: &[Vec<usize>]) -> Vec<Option<usize>> {
     let end = successors.len();
     let mut predecessors = vec![Vec::new(); end + 1];

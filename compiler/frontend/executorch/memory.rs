@@ -4,7 +4,7 @@
 //! addresses. [`Memory`] knows for each byte the definition that reaches it. A write defines a range. A read resolves to
 //!
 //! - *one whole definition* of the same form: the value itself;
-//! - *a view*: one whole definition under other sizes or another dimension order. Exporters leave out the instruction of such a view, which means the
+//! - *a view*: one whole definition under other sizes or another dimension order. Exporters leave out the instruction of such a view. It means the
 //!   elements in their logical order, as in PyTorch: a reshape, wherever the bytes lie;
 //! - *parts* of one or more definitions: slices of their bytes joined. The element type must be the same.
 //!

@@ -397,7 +397,7 @@ fn a_border_cuts_off_what_an_input_has_and_adds_to_the_rest() {
 
 #[test]
 fn two_elements_of_an_input_need_what_lies_before_their_end() {
-    // x[start:end] + y, of two elements: how many x has at least, not as many as it may have; and the first of the two, of `count`.
+    // x[start:end] + y, of two elements. `least` is the lower bound of x's extent, not the upper one. `first` is the first of the two, of `count`.
     type First = fn(i64) -> i64;
     let rows: [(Option<i64>, Option<i64>, u64, First); 3] =
         [(None, Some(2), 2, |_| 0), (Some(3), Some(5), 5, |_| 3), (Some(-2), None, 2, |count| count - 2)];

@@ -207,7 +207,7 @@ impl<'a> Lowering<'a, '_> {
         Ok(self.graph.count(*tensor, counter.interval, limit)?)
     }
 
-    /// A result of a round with the extents that the next one begins with, but for one axis if that may change; says which one changes.
+    /// A result of a round with the extents that the next one begins with, except along the axis that may change. Says which axis changes.
     fn kept(&mut self, output: usize, [after, before]: [Value; 2], free: Option<usize>) -> Result<(Value, Option<Change>), Diagnostic> {
         let [(element, shape), (wanted, extents)] = [after, before].map(|value| (self.graph.element(value), self.graph.extents(value)));
         if element != wanted || shape.len() != extents.len() {

@@ -1,4 +1,4 @@
-//! Numbers that a loop counts with: which inputs of a body change by the same amount in each round, and between which numbers the condition keeps them.
+//! Counters of loops: inputs of a body that change by the same amount in each round. The condition keeps them between two numbers.
 
 use super::callee::Argument;
 use super::counter::{Counter, Operand, dimension_of};

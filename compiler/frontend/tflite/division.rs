@@ -28,8 +28,8 @@ pub(super) fn div(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     }
 }
 
-/// The dividend at full 32 bits times the divisor's reciprocal in fixed point, then times the ratio of the scales; every factor's
-/// power of two goes into one last shift. Both change sign where the divisor is negative.
+/// The dividend at full 32 bits times the divisor's reciprocal in fixed point, then times the ratio of the scales. Every factor's power of two goes
+/// into one last shift. Both change sign where the divisor is negative.
 fn quantized_quotient(operator: &mut Operator<'_, '_, '_>, binary: &Binary, activation: Activation) -> Lowered {
     let [left, right, output] = binary.quantizations(operator)?;
     if binary.output.element == I16 && [left, right, output].iter().any(|q| q.zero_point != 0) {
@@ -62,8 +62,8 @@ fn quantized_quotient(operator: &mut Operator<'_, '_, '_>, binary: &Binary, acti
     })
 }
 
-/// x ÷ 2^count, rounded. The reference's machine shifts by the count's low five bits: where the count is beyond them it has a mask of all
-/// ones for the remainder, which is then above its half unless x is negative.
+/// x ÷ 2^count, rounded. The reference's machine shifts by the count's low five bits. A count beyond them gives a mask of all ones for the remainder.
+/// This remainder is above its half unless x is negative.
 fn divide_by_power(terms: &mut Terms, x: Node, count: Node) -> Term {
     let (most, zero) = (terms.i32(31), terms.i32(0));
     let low = terms.op(ScalarOp::And, &[count, most])?;

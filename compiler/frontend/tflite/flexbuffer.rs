@@ -1,10 +1,10 @@
 //! The options of custom operators: a FlexBuffer whose root is a map from names to numbers. Every offset is checked; a value of another
 //! kind than a number is as if it were not there.
 //!
-//! A FlexBuffer is read from its end: the last byte is the width of the root, the one before it the root's type, and the root stands in
-//! front of that. A type byte holds the kind in its high six bits and the logarithm of the width after an offset in its low two. Offsets
-//! count backwards from where they stand. A map is a vector of values, followed by their types, with its size in front; in front of that
-//! are the width and the offset of the vector of its keys, which are texts that end with a zero.
+//! A FlexBuffer is read from its end. The last byte is the width of the root, the byte before it is the root's type, and the root stands before both.
+//! A type byte holds the kind in its high six bits and the logarithm of the width after an offset in its low two. Offsets count backwards from where
+//! they stand. A map is a vector of values, followed by their types, with its size in front. The width and the offset of the vector of its keys stand
+//! before the size. Keys are texts that end with a zero.
 
 /// A map of options.
 pub(super) struct Options<'a> {

@@ -108,7 +108,7 @@ mod tests {
     use crate::frontend::{Bound, LoadOptions, load};
     use std::sync::Arc;
 
-    /// The number of rounds says how long a list may get, also where each appends to it on some ways of a branch alone, and where the condition
+    /// The number of rounds bounds the length of a list. This holds if a round appends on some sides of a branch only. It also holds if the condition
     /// reads the number from a shape.
     #[test]
     fn lists_that_ways_append_to_need_no_bound() {

@@ -1,4 +1,4 @@
-//! A tensor whose length changes from one iteration of a loop to the next: its value at the beginning and at the end of an iteration.
+//! Tensors whose length changes from one iteration of a loop to the next: their values at both ends of an iteration.
 
 use super::error::unsupported;
 use crate::diagnostic::Diagnostic;

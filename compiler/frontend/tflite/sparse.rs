@@ -1,8 +1,8 @@
 //! Sparse constants, made dense.
 //!
-//! A sparse constant lists its elements level by level: one level a dimension, in the order of traversal, then one for each block,
-//! which is a part of a dimension. A dense level has every index; a compressed one has, as in the CSR format, the indices that
-//! there are, cut into segments, one for each position of the level before.
+//! A sparse constant lists its elements level by level: one level a dimension, in the order of traversal, then one for each block. A block is a part
+//! of a dimension. A dense level has every index. A compressed one has only the indices that occur, as in the CSR format. They are cut into segments,
+//! one for each position of the level before.
 
 use crate::diagnostic::{Diagnostic, codes};
 use crate::schema::tflite as schema;

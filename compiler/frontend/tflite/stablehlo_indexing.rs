@@ -27,8 +27,8 @@ fn dimensions(what: &str, list: List<'_>, rank: usize, rising: bool) -> Result<V
     Err(misfit(what, format!("dimensions below {rank}, each once"), &numbers))
 }
 
-/// The dimension along which the numbers of a vector lie, after the last one if each vector is a single number; there must be as many as
-/// dimensions that they are for.
+/// The dimension along which the numbers of a vector lie, after the last one if each vector is a single number. A vector must have as many numbers as
+/// the dimensions that it indexes.
 fn vector_dimension(indices: &Operand, dimension: i64, numbers: usize) -> Result<usize, Diagnostic> {
     let found = usize::try_from(dimension).ok().filter(|&d| d <= indices.rank());
     let found = found.ok_or_else(|| misfit("the vectors of indices", format!("0 to {}", indices.rank()), &dimension))?;

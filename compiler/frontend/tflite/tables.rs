@@ -51,8 +51,8 @@ fn gather_rows(operator: &mut Operator<'_, '_, '_>, table: Value, ids: Value) ->
     Ok(operator.builder().gather(table, ids, 0, 0)?)
 }
 
-/// EMBEDDING_LOOKUP: rows of a table by number. A quantized table gives real numbers, by one scale, one a row or one a block of a row; its zero point
-/// is not looked at.
+/// EMBEDDING_LOOKUP: rows of a table by number. A quantized table gives real numbers, by one scale, one a row or one a block of a row. Its zero point
+/// is ignored.
 pub(super) fn embedding_lookup(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(2..=2, 1..=1)?;
     let (ids, table, output) = (operator.any_input(0)?, operator.input(1)?, operator.output(0)?);

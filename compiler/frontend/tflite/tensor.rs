@@ -83,8 +83,8 @@ pub(super) fn element_of(code: Code) -> Option<ElementType> {
 /// Reads tensor number `index`.
 ///
 /// # Errors
-/// *Invalid* when the record contradicts itself; *unsupported* when it is sound but has a type or storage that cannot be compiled,
-/// which matters only if an operator uses it.
+/// *Invalid* when the record contradicts itself. *Unsupported* when it is sound but has a type or storage that cannot be compiled. The latter matters
+/// only if an operator uses it.
 pub(super) fn read(record: schema::Tensor<'_>, index: usize, buffers: &Buffers<'_>) -> Result<TensorInfo, Diagnostic> {
     let name = record.name().filter(|name| !name.is_empty()).map_or_else(|| format!("#{index}"), str::to_owned);
     read_named(record, name.clone(), buffers).map_err(|diagnostic| diagnostic.about_tensor(name))

@@ -1,5 +1,5 @@
-//! Tensors as the interpreter holds them: little-endian bytes, row major, one element every whole number of bytes
-//! (packed integers have a byte each here), shared without copying.
+//! Tensors as the interpreter holds them: little-endian bytes, row major, shared without copying. An element occupies whole bytes, so packed integers
+//! have a byte each here.
 
 use super::error::{InterpretError, Step, fail};
 use crate::packed;

@@ -1,5 +1,5 @@
-//! `conv` and `matmul`. Sums are taken in the accumulator's type, tap by tap and channel by channel: integers wrap, f32 rounds each
-//! product and each sum, as the reference kernels of TFLite do. Other floats are added in binary64 and rounded once.
+//! `conv` and `matmul`. Sums are taken in the accumulator's type, tap by tap and channel by channel. Integers wrap. f32 rounds each product and each
+//! sum, as the reference kernels of TFLite do. Other floats are added in binary64 and rounded once.
 
 use super::array::{Array, elements, strides, walk};
 use super::column::Column;

@@ -169,8 +169,8 @@ impl<'m> Interpreter<'m> {
         self.run_function(method.function, inputs, Some(trace))
     }
 
-    /// Runs any function whose parameters are tensors, indices (given as one-element integer tensors) and effect tokens
-    /// (not given); results that are effect tokens are left out.
+    /// Runs any function whose parameters are tensors, indices and effect tokens. Indices are given as one-element integer tensors. Effect tokens are
+    /// not given, and are left out of the results.
     ///
     /// # Errors
     /// The errors of [`Self::run`].

@@ -1,7 +1,7 @@
 //! Type rules: from operand types and fields to the types of results.
 //!
-//! The rules are the first line of defence against hostile models: every product and sum of extents is checked, and a
-//! rule never allocates in proportion to a shape.
+//! The rules are the first line of defence against hostile models. Every product and sum of extents is checked, and a rule never allocates in
+//! proportion to a shape.
 
 use crate::entities::Value;
 use crate::fault::{Elements, Misfit, Ranks, Subject, ValueKind};

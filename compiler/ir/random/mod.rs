@@ -55,8 +55,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The scalar operations that every engine rounds alike. Random chains of the others can turn one unit in the last place into any error: the sine
-    /// of a large product, the power of a power.
+    /// The scalar operations that every engine rounds alike. Random chains of the others can turn one unit in the last place into any error. Examples
+    /// are the sine of a large product, and the power of a power.
     pub fn exact_operations() -> Vec<ScalarOp> {
         ScalarOp::PLAIN.iter().copied().filter(|op| op.row().exactness != Exactness::Near).collect()
     }

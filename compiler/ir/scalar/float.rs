@@ -1,5 +1,5 @@
-//! Float semantics. Mathematics is `libm`'s for the width of the type, so that results do not depend on the host; operations
-//! that IEEE 754 defines exactly (arithmetic, square root, rounding) are the host's.
+//! Float semantics. Mathematics is `libm`'s for the width of the type, so that results do not depend on the host. Operations that IEEE 754 defines
+//! exactly (arithmetic, square root, rounding) are the host's.
 
 use super::rules::NanRule;
 use crate::types::ElementType;

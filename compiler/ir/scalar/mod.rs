@@ -1,7 +1,7 @@
 //! The scalar language inside `map`: typed numbers, scalar operations, and expressions as hash-consed DAGs.
 //!
-//! An [`Expression`] is a list of nodes in topological order; equal nodes are one node, so that a chain of thirty
-//! `add x, x` has thirty nodes and never 2³⁰. Every walk over it is a loop.
+//! An [`Expression`] is a list of nodes in topological order. Equal nodes are one node, so that a chain of thirty `add x, x` has thirty nodes and
+//! never 2³⁰. Every walk over it is a loop.
 
 mod expression;
 pub mod float;

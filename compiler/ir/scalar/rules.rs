@@ -15,8 +15,8 @@ pub enum NanRule {
 /// The scaling of a 32-bit accumulator to the output's integer scale.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RequantizeRule {
-    /// TFLite's `MultiplyByQuantizedMultiplier` with double rounding: shift left by `max(shift, 0)` (wrapping), a saturating
-    /// rounding doubling high multiplication, then a rounding division by `2^max(-shift, 0)`, ties away from zero.
+    /// TFLite's `MultiplyByQuantizedMultiplier` with double rounding. It shifts left by `max(shift, 0)` (wrapping). A saturating rounding doubling
+    /// high multiplication follows, then a rounding division by `2^max(-shift, 0)`, ties away from zero.
     TfliteDouble,
     /// TFLite's single-rounding form: `(acc * multiplier + 2^(30 - shift)) >> (31 - shift)` in 64 bits.
     TfliteSingle,

@@ -59,8 +59,8 @@ fn step(g: &mut Graph<'_>, [from, to]: [Extent; 2], named: Option<f64>, aligned:
     })
 }
 
-/// The weight of a column of the image in a row of the result, before weights are divided by their sum: the filter about the row's centre within its
-/// reach, else 0.
+/// The weight of a column of the image in a row of the result, before weights are divided by their sum. It is the filter about the row's centre
+/// within its reach, else 0.
 fn weight(terms: &mut Terms, filter: Filter, [row, column, step, extent]: [Node; 4]) -> Term {
     let (zero, half, one) = (terms.f64(0.0), terms.f64(0.5), terms.f64(1.0));
     let stretch = terms.max(step, one)?;

@@ -94,8 +94,8 @@ pub fn linear(g: &mut Graph<'_>, input: Value, weights: Value, bias: Option<Valu
     g.reshape(result, &shape)
 }
 
-/// The rows of a tensor of any shape, where known extents that are not the depth may be taken apart: `[elements ÷ depth, depth]`; `None` where
-/// they do not divide.
+/// The rows of a tensor of any shape, where known extents that are not the depth may be taken apart: `[elements ÷ depth, depth]`. `None` where they
+/// do not divide.
 ///
 /// # Errors
 /// When the number of elements leaves 64 bits.

@@ -68,8 +68,8 @@ fn narrowed(terms: &mut Terms, x: Node, bounds: Interval<i32>) -> Term {
     Ok(terms.convert(x, I8))
 }
 
-/// Quantizes to −128..=127 so that the row's range and zero both fit; the zero point is the one of the two ends whose arithmetic
-/// errs less, in binary64.
+/// Quantizes to −128..=127 so that the row's range and zero both fit. The zero point is computed in binary64, from the end of the range whose
+/// arithmetic errs less.
 ///
 /// # Errors
 /// When the input is no tensor of f32 with such axes.
@@ -125,8 +125,8 @@ fn asymmetric_parameters(terms: &mut Terms) -> Result<[Node; 3], Error> {
     Ok([scale, inverse, offset])
 }
 
-/// Quantizes to −128..=127 as XNNPACK does, everything in binary32: a row's range with zero in it spans 255 steps, and the zero point is the one of the
-/// two ends that errs less.
+/// Quantizes to −128..=127 as XNNPACK does, everything in binary32. A row's range with zero in it spans 255 steps. The zero point is computed from
+/// the end of the range that errs less.
 ///
 /// # Errors
 /// When the input is no tensor of f32 with such axes.

@@ -1,5 +1,5 @@
-//! Fourier transforms of floats of any length, along the last dimension. Powers of two in binary32 are operators of the tensor language; others are
-//! products with a matrix of sines and cosines, which the program computes where the length is known only when it runs.
+//! Fourier transforms of floats of any length, along the last dimension. Powers of two in binary32 are operators of the tensor language. Others are
+//! products with a matrix of sines and cosines. The program computes the matrix if the length is known only when it runs.
 
 mod measured;
 

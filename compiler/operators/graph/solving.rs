@@ -35,7 +35,7 @@ pub fn is_limited(function: &Function, index: Value) -> bool {
     false
 }
 
-/// The extents that must be equal for an index to be `n` in every call: x and y of (n·c·x) ÷ (c·y), the open size of a reshape.
+/// The extents that must be equal for an index to be `n` in every call. They are x and y of (n·c·x) ÷ (c·y), the open size of a reshape.
 pub fn cancelling(function: &Function, index: Value, n: i64) -> Option<[Value; 2]> {
     let (IndexOperation::FloorDivide, [dividend, divisor]) = operation_of(function, index)? else { return None };
     let ((x, above), (y, below)) = (multiple(function, dividend)?, multiple(function, divisor)?);

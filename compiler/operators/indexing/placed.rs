@@ -94,8 +94,8 @@ pub fn elements(g: &mut Graph<'_>, [data, indices, updates]: [Value; 3], axis: u
     g.reshape(placed, &shape)
 }
 
-/// A tensor of a shape that holds one number everywhere but for the slices that vectors name by their first coordinates; the vectors lie along the last
-/// dimension of `indices`, and each takes the slice of `updates` of the same coordinates.
+/// A tensor of a shape that holds one number everywhere except in some slices. Vectors along the last dimension of `indices` name these slices by
+/// their first coordinates. Each slice takes the slice of `updates` at the coordinates of its vector.
 ///
 /// # Errors
 /// [`Error::Coordinates`], and when the updates do not fit.

@@ -4,8 +4,8 @@ use crate::ir::{Comparison, ElementType, Extent, Reduction, Scalar, ScalarOp, Va
 use crate::operators::reduction::{Axes, reduce};
 use crate::operators::{Error, Graph};
 
-/// Means over parts of the spatial dimensions of an image of floats, channels last, in its element type: part i of n goes from ⌊i·extent ÷ n⌋ to
-/// ⌈(i + 1)·extent ÷ n⌉. One dimension is summed after the other.
+/// Means over parts of the spatial dimensions of an image of floats, channels last, in its element type. Part i of n goes from ⌊i·extent ÷ n⌋ to ⌈(i
+/// + 1)·extent ÷ n⌉. One dimension is summed after the other.
 ///
 /// # Errors
 /// The errors of extents too large for the positions of their parts.

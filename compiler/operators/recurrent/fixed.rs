@@ -89,7 +89,7 @@ fn exp_of_negative(terms: &mut Terms, a: Node, integer_bits: i32) -> Term {
     terms.select(is_zero, one, result)
 }
 
-/// 2 ÷ (1 + x) for 0 ≤ x ≤ 1 with two integer bits: Newton's method for the reciprocal of (1 + x) ÷ 2, three rounds from its best
+/// 2 ÷ (1 + x) for 0 ≤ x ≤ 1 with two integer bits. Newton's method gives the reciprocal of d = (1 + x) ÷ 2. It takes three rounds from the best
 /// linear approximation, 48/17 − 32/17 d.
 fn two_over_one_plus(terms: &mut Terms, x: Node) -> Term {
     let (one, halving) = (terms.i32(1 << 15), terms.i32(1));

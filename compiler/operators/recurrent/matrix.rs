@@ -1,5 +1,5 @@
-//! Products of rows of floats with constant matrices: floats, or int8 with a scale each row, for which the rows are quantized while
-//! the program runs.
+//! Products of rows of floats with constant matrices. A matrix has floats, or int8 with a scale each row; for int8, the program quantizes the rows of
+//! floats.
 
 use super::cell::{Weights, stacked};
 use super::sequence::Step;

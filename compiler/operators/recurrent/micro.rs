@@ -1,6 +1,6 @@
-//! LSTM cells of integers as TFLite for microcontrollers computes them: activations of 8 or 16 bits, int8 weights, a 16-bit cell state,
-//! gate functions from the table of the 16-bit LOGISTIC and TANH. No other runtime takes 16-bit activations; files with 8-bit ones that
-//! have no inner scales are its own too.
+//! LSTM cells of integers as TFLite for microcontrollers computes them: activations of 8 or 16 bits, int8 weights, a 16-bit cell state. Gate
+//! functions use the table of the 16-bit LOGISTIC and TANH. No other runtime takes 16-bit activations; files with 8-bit ones that have no inner
+//! scales are its own too.
 //!
 //! Each gate is two FULLY_CONNECTED operators, input and state, whose 16-bit results are added with saturation.
 

@@ -1,4 +1,4 @@
-//! Softmax and its logarithm of 8-bit integers in fixed point, as TFLite's reference has them: exponentials from a table of the 256 differences
+//! Softmax and its logarithm of 8-bit integers in fixed point, as TFLite's reference has them. Exponentials come from a table of the 256 differences
 //! from the row's maximum.
 
 use crate::ir::{Comparison, Constant, ElementType, Interval, Node, Reduction, ScalarOp, Value};
@@ -113,7 +113,7 @@ fn addend(terms: &mut Terms) -> Term {
 }
 
 /// Three numbers for a sum (input 0). The first is its reciprocal without integer bits. The second is half of the divisor that brings a product with
-/// it to the output's range, and the third is the logarithm of this divisor. A divisor above 2³¹ makes every product 0.
+/// it to the output's range. The third is the logarithm of this divisor. A divisor above 2³¹ makes every product 0.
 fn reciprocal(terms: &mut Terms, output: ElementType) -> Result<[Node; 3], Error> {
     let sum = terms.input(0);
     let headroom = terms.op(ScalarOp::CountLeadingZeros, &[sum])?;

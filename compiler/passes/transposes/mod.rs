@@ -1,9 +1,9 @@
 //! Transposes move towards the results until they meet their inverse.
 //!
-//! Contract: an operator with a twin for permuted dimensions is computed in front of the transposes of its operands, and its results are
-//! transposed instead. This happens where transposes then move at most as many bytes ([`choose`]). Operands without a transpose get the inverse
-//! one; constants are permuted at compile time. `simplify` merges two transposes that meet into one or none. Transposes that meet through a
-//! reshape are merged before any of them moves; otherwise the first that moved would have to come back all the way.
+//! Contract: an operator with a twin for permuted dimensions is computed in front of the transposes of its operands, and its results are transposed
+//! instead. This happens where transposes then move at most as many bytes ([`choose`]). Operands without a transpose get the inverse one; constants
+//! are permuted at compile time. `simplify` merges two transposes that meet into one or none. Transposes that meet through a reshape are merged
+//! before any of them moves. Otherwise the first that moved would have to come back all the way.
 
 mod before;
 mod choose;

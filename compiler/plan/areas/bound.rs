@@ -1,8 +1,8 @@
 //! A lower bound of the cost of a placement.
 //!
-//! A step uses its items at the same time, so they lie in areas at the same time. A step costs at least what it costs if these bytes are divided freely: the
-//! most used bytes in the cheapest area, as far as they fit there. Bytes that the step could share count as additional room. The bound is the sum
-//! over all steps.
+//! A step uses its items at the same time, so they lie in areas at the same time. A step costs at least what it costs if these bytes are divided
+//! freely. Then the most used bytes are in the cheapest area, as far as they fit there. Bytes that the step could share count as additional room. The
+//! bound is the sum over all steps.
 
 use super::items::{Items, Use};
 use super::placement::Area;

@@ -6,19 +6,19 @@
 //! text ─ lexer ─▶ tokens ─ parser ─▶ syntax ─ load (includes) ─ check ─▶ model ─ generate ─▶ Rust
 //! ```
 //!
-//! The language is FlatBuffers without what model files never use: structs, fixed arrays, vectors of vectors or unions, optional scalars,
-//! services, and attributes other than `deprecated` and `force_align`. Each of these is an error, never a silent omission. A skipped field
-//! would shift the slots of all later fields.
+//! The language is FlatBuffers without what model files never use. It lacks structs, fixed arrays, vectors of vectors or unions, optional scalars,
+//! and services. It also lacks attributes other than `deprecated` and `force_align`. Each of these is an error, never a silent omission. A skipped
+//! field would shift the slots of all later fields.
 //!
 //! The output for `schemas/NAME.fbs` is the text of one module, named `NAME`; types from an included `OTHER.fbs` are expected in
 //! `super::OTHER`. It contains:
 //!
-//! * an enum is an *open* newtype over its integer: a value that the schema does not know is kept,
+//! - an enum is an *open* newtype over its integer: a value that the schema does not know is kept,
 //!   and `variant_name` is `None` for it. `KNOWN` lists the known values with their names;
-//! * a union is such an enum (over `u8`) for its tag, with one typed accessor for each member;
-//! * a table is a `Copy` view with one accessor a field, a verifier, a `Debug` form, and
+//! - a union is such an enum (over `u8`) for its tag, with one typed accessor for each member;
+//! - a table is a `Copy` view with one accessor a field, a verifier, a `Debug` form, and
 //!   `create` with its `…Args` to write one;
-//! * a root type has `root_as_…_with_opts`, `finish_…_buffer`, and its file identifier.
+//! - a root type has `root_as_…_with_opts`, `finish_…_buffer`, and its file identifier.
 //!
 //! A [`Schema`] also finds every value in a buffer, so that tests can damage them one at a time.
 

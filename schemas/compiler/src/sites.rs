@@ -69,8 +69,8 @@ impl Schema {
         Schema { tables, enums, root }
     }
 
-    /// Returns the values of a buffer, in the order in which they are reached from its root: at most `most`, and at most the first sixteen of
-    /// each vector of numbers. The buffer may be damaged: values outside it are left out.
+    /// Returns the values of a buffer, in the order in which they are reached from its root. There are at most `most`, and at most the first sixteen
+    /// of each vector of numbers. The buffer may be damaged: values outside it are left out.
     pub fn sites(&self, buffer: &[u8], most: usize) -> Vec<Site> {
         let mut walk =
             Walk { schema: self, buffer, most, sites: Vec::new(), fields: HashMap::new(), seen: HashSet::new(), left: Vec::new() };

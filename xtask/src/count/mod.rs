@@ -121,7 +121,7 @@ impl Session {
 /// Counts, prints a table, and compares it with the recorded one. `MODELC_BLESS=1` records it.
 ///
 /// # Errors
-/// A message if an argument is not understood, if a tool is missing, if a model cannot be counted, or if a count differs from the recorded one.
+/// A message if an argument is not understood, if a tool is missing, or if a model cannot be counted. Also if a count differs from the recorded one.
 pub fn run(arguments: &[String]) -> Outcome {
     let mut options = Options::parse(arguments)?;
     let record = recorded()?;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// Classes of `plugin.c`, in its order: dot products, multiply-adds of floats, loads of any register, stores of any register, other
-/// instructions on vectors or floats, and all others.
+/// Classes of `plugin.c`, in its order: dot products, multiply-adds of floats, loads and stores of any register. Other instructions on vectors or
+/// floats, and all others, follow.
 pub const CLASSES: [&str; 6] = ["dot", "fmla", "loads", "stores", "vector", "scalar"];
 
 /// Heading of the lines of [`line`].

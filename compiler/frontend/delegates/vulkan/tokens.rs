@@ -217,7 +217,8 @@ fn selected_integer(c: &mut Call<'_, '_, '_>) -> Outcome {
     Ok(())
 }
 
-/// The blocks of a tensor, as two shapes: one with each dimension split into blocks and their elements, and one with a single element for each block.
+/// The blocks of a tensor, as two shapes. The first splits each dimension into blocks and their elements. The second has a single element for each
+/// block.
 fn blocks(c: &mut Call<'_, '_, '_>, x: Value, argument: usize) -> Result<[Vec<Extent>; 2], Fault> {
     let (shape, sizes) = (c.extents(x), c.ints(argument)?);
     let (mut split, mut ones) = (Vec::new(), Vec::new());

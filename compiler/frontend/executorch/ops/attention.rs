@@ -131,8 +131,8 @@ fn attention_and_caches(c: &mut Call<'_, '_, '_>) -> Outcome {
     c.finish(y)
 }
 
-/// (query, key, value, start_pos, attn_mask, dropout, is_causal, scale, then zero points and scales of query, key and value, is_seq_at_dim_2): operands in
-/// int8, with a scale for each row of a head.
+/// (query, key, value, start_pos, attn_mask, dropout, is_causal, scale, then zero points and scales of query, key and value, is_seq_at_dim_2).
+/// Operands are int8, with a scale for each row of a head.
 fn quantized_attention(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (start, rest) = (start(c, 3)?, rest(c, 4)?);
     let order = if c.flag(14)? { Order::HeadsFirst } else { Order::PositionsFirst };

@@ -16,7 +16,7 @@ type Outcome = Result<(), Fault>;
 pub(super) const OPERATORS: &[(&str, Translate)] =
     &[("aten::convolution_backward.out", convolution), ("aten::max_pool2d_with_indices_backward.grad_input", max_pool)];
 
-/// (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, out0, out1, out2): the mask
+/// (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, out0, out1, out2). The mask
 /// says which of the gradients of input, weight and bias are computed.
 fn convolution(c: &mut Call<'_, '_, '_>) -> Outcome {
     let (gradient, input, weight) = (c.tensor(0)?, c.tensor(1)?, c.tensor(2)?);

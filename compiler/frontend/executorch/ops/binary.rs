@@ -212,8 +212,7 @@ fn crosses(b: &mut ExpressionBuilder, remainder: Node, divisor: Node) -> Built {
     op(b, ScalarOp::And, &[is_left, differs])
 }
 
-/// Division rounded down. For floats as Python does it: through the exact remainder, so that a quotient just below a whole number
-/// is not rounded up to it first.
+/// Division rounded down. Floats go through the exact remainder, as in Python: a quotient just below a whole number is not rounded up to it first.
 fn floor_quotient(b: &mut ExpressionBuilder, x: Node, y: Node) -> Built {
     let remainder = op(b, ScalarOp::Rem, &[x, y])?;
     let crosses = crosses(b, remainder, y)?;

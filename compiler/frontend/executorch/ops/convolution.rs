@@ -1,4 +1,4 @@
-//! Convolution. Programs hold channels after the batch, the tensor language has them last: transposes stand around each one, and the filter is
+//! Convolution. Programs hold channels after the batch, and the tensor language has them last. So transposes stand around each one. The filter is
 //! transposed when the model is read.
 
 use super::super::fault::Fault;
@@ -135,8 +135,8 @@ fn transposed(c: &mut Call<'_, '_, '_>, input: Value, weight: Value, geometry: G
     Ok(Transposed { input, filter, groups: geometry.groups, strides: geometry.stride, dilation: geometry.dilation, cut, wanted })
 }
 
-/// The number of elements to cut off a transposed convolution's result at the beginning, and the final extents: (extent − 1) · stride + dilation ·
-/// (size − 1) + 1 + output padding − 2 · padding elements along a dimension.
+/// The number of elements to cut off a transposed convolution's result at the beginning, and the final extents. An extent is (extent − 1) · stride +
+/// dilation · (size − 1) + 1 + output padding − 2 · padding.
 ///
 /// # Errors
 /// When the window is too large.

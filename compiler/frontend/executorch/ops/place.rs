@@ -39,8 +39,8 @@ fn index_put(c: &mut Call<'_, '_, '_>, out: usize) -> Outcome {
     c.define(out, placed)
 }
 
-/// Elements of a tensor that the index tensor names along one dimension, and by its own coordinates in the others; each takes the update
-/// of the same coordinates.
+/// Elements of a tensor that the index tensor names along one dimension, and by its own coordinates in the others. Each takes the update of the same
+/// coordinates.
 fn placed_elements(c: &mut Call<'_, '_, '_>, updates: Value, combination: Combination) -> Outcome {
     let (data, index) = (c.tensor(0)?, c.tensor(2)?);
     let axis = c.axis(c.int(1)?, c.rank(data))?;

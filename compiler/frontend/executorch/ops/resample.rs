@@ -123,7 +123,7 @@ fn check_side(c: &mut Call<'_, '_, '_>, from: Extent, to: Extent) -> Result<(), 
 }
 
 /// (input, grid, interpolation_mode, padding_mode, align_corners). In half precision the kernel computes neighbours in proportion to the distance in
-/// single precision, and rounds each step of the others to the tensors' type.
+/// single precision. It rounds each step of the other modes to the tensors' type.
 fn grid_sample(c: &mut Call<'_, '_, '_>) -> Result<(), Fault> {
     let unknown = |what: &str, n: i64| Fault::invalid(format!("unknown {what}")).expected("0 to 2", n.to_string());
     let interpolation = match c.int(2)? {

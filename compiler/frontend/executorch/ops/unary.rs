@@ -364,8 +364,8 @@ fn acosh(b: &mut ExpressionBuilder, x: Node) -> Built {
     log_of_twice(b, x, sum)
 }
 
-/// log(1 + sum) of a sum that nears 2x where x is large. The sum, or a square that leads to it, overflows for some of these: there it is log(x) + log(2),
-/// and 1 is below the last digit of x.
+/// log(1 + sum) of a sum that nears 2x where x is large. The sum, or a square that leads to it, overflows for some of these. There the result is
+/// log(x) + log(2), since 1 is below the last digit of x.
 fn log_of_twice(b: &mut ExpressionBuilder, x: Node, sum: Node) -> Built {
     let is_large = against(b, Comparison::Greater, x, 1e18)?;
     let argument = op(b, ScalarOp::Select, &[is_large, x, sum])?;

@@ -47,7 +47,7 @@ impl Call<'_, '_, '_> {
         }
     }
 
-    /// The integer that a tensor holds as an index, the same for every reader: it is read when the program runs, unless it follows from extents.
+    /// The integer that a tensor holds as an index, the same for every reader. It is read when the program runs, unless it follows from extents.
     ///
     /// # Errors
     /// When it holds no integer.

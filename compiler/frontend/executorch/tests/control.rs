@@ -272,7 +272,7 @@ fn a_loop_maps_rows_and_carries_a_tensor() {
 
 #[test]
 fn loops_nest_and_carry_tensors_of_run_time_extents() {
-    // Of each row of x, each element is added to a carried tensor of as many elements as a row has, if it is above 0.
+    // Each element of each row of x is added to a carried tensor of a row's length, if it is above 0.
     let mut p = Program::default();
     let (x, first) = (p.input(ElementType::I64, &[4, 5], true), p.input(ElementType::I64, &[5], true));
     let (carry, row) = (p.tensor(ElementType::I64, &[5], true), p.tensor(ElementType::I64, &[5], true));

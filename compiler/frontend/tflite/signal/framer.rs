@@ -12,9 +12,9 @@ use crate::operators::terms::Terms;
 /// Frames that one call may make.
 const MOST_FRAMES: u64 = 1024;
 
-/// SignalFramer: each `frame_step` new samples make a frame of `frame_size`. The runtime keeps them in a ring that holds a whole number of
-/// steps, and takes the oldest from it; with `prefill` the ring begins with all zeros that the first frame needs. The second result says whether
-/// all frames of the call are full.
+/// SignalFramer: each `frame_step` new samples make a frame of `frame_size`. The runtime keeps them in a ring that holds a whole number of steps, and
+/// takes the oldest from it. With `prefill` the ring begins with all zeros that the first frame needs. The second result says whether all frames of
+/// the call are full.
 pub(in super::super) fn framer(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.arity(1..=1, 2..=2)?;
     check_types(operator, &[I16], &[I16, Bool])?;
@@ -68,7 +68,7 @@ pub(in super::super) fn framer(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(1, full)
 }
 
-/// Truth values for the frames of a call, and one for all together: a frame is full if it is none of the first `missing` frames of all calls.
+/// Truth values for the frames of a call, and one for all together. A frame is full if it is none of the first `missing` frames of all calls.
 fn full_frames(operator: &mut Operator<'_, '_, '_>, missing: i64, frames: u64) -> Result<[Value; 2], Diagnostic> {
     let counter = operator.own_state("frames", I32, &[])?;
     let before = operator.load(counter)?;

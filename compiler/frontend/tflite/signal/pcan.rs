@@ -42,8 +42,8 @@ pub(in super::super) fn pcan(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     operator.bind(0, value)
 }
 
-/// The gain for a level of noise: of each interval from one power of two to the next the table holds the three coefficients of a parabola. The
-/// gain is a 16-bit number with a sign.
+/// The gain for a level of noise. The table holds three coefficients of a parabola for each interval from one power of two to the next. The gain is a
+/// 16-bit number with a sign.
 fn gain(terms: &mut Terms, noise: Node, table: Constant) -> Term {
     let zeros = terms.op(ScalarOp::CountLeadingZeros, &[noise])?;
     let zeros = terms.convert(zeros, I32);
