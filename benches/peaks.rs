@@ -241,7 +241,7 @@ fn main() {
 fn list(machine: &'static CpuMachine) {
     for case in cases() {
         for kernel in &lowered(case.work, machine).program.kernels {
-            let text = codegen::x86::listing(kernel, machine).unwrap_or_else(|error| panic!("{error}"));
+            let text = codegen::x86::KERNELS.text(kernel, machine).unwrap_or_else(|error| panic!("{error}"));
             println!("; {}: {}\n{text}", case.name, kernel.name);
         }
     }

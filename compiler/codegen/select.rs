@@ -1,12 +1,12 @@
 //! Selection of the back end of a machine.
 
-use super::a64::Arm;
 use super::back_end::BackEnd;
 use super::clif::Cranelift;
+use super::driver::language::KernelConvention;
+use super::own::LongBackEnd;
 use super::own::words::WordBackEnd;
-use super::x86::Wide;
 use super::{CodegenError, Unsupported};
-use super::{rv32, thumb};
+use super::{a64, rv32, thumb, x86};
 use modelc_machine::{CpuMachine, Extension, Isa};
 use modelc_target::Target;
 
@@ -19,11 +19,12 @@ const OWN: &[(Isa, Option<Extension>, Maker)] =
     &[(Isa::X86_64, Some(Extension::Avx2), wide), (Isa::Aarch64, None, arm), (Isa::Thumb, None, words), (Isa::Riscv32, None, words)];
 
 fn wide<'a>(machine: &'a CpuMachine, target: &Target) -> Made<'a> {
-    Ok(Box::new(Wide::new(machine, cranelift(machine, target)?)))
+    let driver = cranelift(machine, target)?;
+    Ok(Box::new(LongBackEnd::new(machine, x86::KERNELS, driver.system_v(), driver)))
 }
 
 fn arm<'a>(machine: &'a CpuMachine, target: &Target) -> Made<'a> {
-    Ok(Box::new(Arm::new(machine, cranelift(machine, target)?)))
+    Ok(Box::new(LongBackEnd::new(machine, a64::KERNELS, KernelConvention::Target, cranelift(machine, target)?)))
 }
 
 fn words<'a>(machine: &'a CpuMachine, target: &Target) -> Made<'a> {

@@ -9,30 +9,16 @@ use super::near::bring_near;
 use super::reloads::load_again;
 use super::set::Arm64;
 use super::starts::load_starts;
-use crate::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
-use crate::{Code, CodegenError, index};
+use crate::own::{Emitted, KernelCompiler, assemble, count_uses, lower, move_numbers, sweep};
+use crate::{CodegenError, index};
 use modelc_kernel::passes::DEAD;
 use modelc_kernel::verify::verify;
 use modelc_kernel::{Kernel, Type};
 use modelc_machine::CpuMachine;
 use regalloc2::RegClass;
 
-/// Compiles a kernel to a function of the procedure call standard for aarch64 (AAPCS64). It takes one pointer for each of [`Kernel::pointer_params`],
-/// then the 64-bit integers. It returns a 32-bit status, 0 when good. The code has no relocations.
-///
-/// # Errors
-/// [`CodegenError::Kernel`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
-pub fn compile_kernel(kernel: &Kernel, machine: &CpuMachine) -> Result<Code, CodegenError> {
-    Ok(compile(kernel, machine)?.code)
-}
-
-/// Lists the instructions of a kernel, one a line, decoded from its bytes.
-///
-/// # Errors
-/// The errors of [`compile_kernel`].
-pub fn listing(kernel: &Kernel, machine: &CpuMachine) -> Result<String, CodegenError> {
-    Ok(text(&compile(kernel, machine)?))
-}
+/// Compiler of kernels to functions of the procedure call standard for aarch64 (AAPCS64). Integers have 64 bits. The code has no relocations.
+pub const KERNELS: KernelCompiler = KernelCompiler::new(compile, text);
 
 fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenError> {
     verify(kernel)?;

@@ -5,10 +5,10 @@ use super::frame::Frame;
 use super::held::WIDTH;
 use super::inst::{Arg, Inst, Op};
 use super::number::modified;
-use super::registers::{FRAME, GENERAL, SP};
+use super::registers::{GENERAL, VECTOR};
 use super::rows::Row;
 use super::rows::Size;
-use crate::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
+use crate::own::{AddressError, AssemblyError, Missing, NumberError, PhysicalAddress, Position, RowFault, memory_of, number_of};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 
@@ -95,29 +95,15 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Returns the place of an address. Its registers follow a definition, and precede a stored value.
-    fn place(&self, address: &Address, mut registers: impl Iterator<Item = u8>) -> Result<Place, AssemblyError> {
-        let mut next = || registers.next().ok_or(Missing::AddressRegisters);
-        let (base, offset) = match address.base {
-            Base::Register(_) => (next()?, 0),
-            Base::Locals => (SP, self.frame.slot_bytes as i32),
-            // The caller's frame pointer and the return address are above the frame pointer.
-            Base::Arguments => (FRAME, 16),
-            Base::Pool => return Ok(Place::Pool(address.displacement as u32)),
-        };
-        match address.index {
-            Some(_) if address.displacement + offset != 0 => Err(AddressError::IndexAndDisplacement.into()),
-            Some((_, shift)) => Ok(Place::Indexed(base, next()?, shift)),
-            None => Ok(Place::Near(base, address.displacement + offset)),
-        }
-    }
-
+    /// Returns the place of the memory operand.
     fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<Place, AssemblyError> {
-        let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_) | Arg::FixedDef(..))).count();
-        let Some(Arg::Memory(address)) = inst.args.iter().find(|arg| matches!(arg, Arg::Memory(_))) else {
-            return Err(Missing::Memory.into());
-        };
-        self.place(address, at.iter().skip(skipped).map(|register| register.hw_enc() as u8))
+        let (address, registers) = memory_of(&inst.args, at)?;
+        match address.physical(&self.frame.bases(), registers)? {
+            None => Ok(Place::Pool(address.displacement as u32)),
+            Some(PhysicalAddress { base, index: None, displacement }) => Ok(Place::Near(base, displacement)),
+            Some(PhysicalAddress { base, index: Some((index, shift)), displacement: 0 }) => Ok(Place::Indexed(base, index, shift)),
+            Some(_) => Err(AddressError::IndexAndDisplacement.into()),
+        }
     }
 
     fn moved(&mut self, inst: &Inst, at: &[PReg], moved: Moved) -> Result<(), AssemblyError> {
@@ -162,15 +148,9 @@ pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result
 
 /// Returns the number of a general-purpose register.
 pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
-    let register = at.get(i).ok_or(Missing::Register)?;
-    if register.class() == GENERAL {
-        Ok(register.hw_enc() as u8)
-    } else {
-        Err(AssemblyError::Class { found: "vector register", wanted: "number" })
-    }
+    number_of(at, i, GENERAL, ["vector register", "number"])
 }
 
 fn vector(at: &[PReg], i: usize) -> Result<u32, AssemblyError> {
-    let register = at.get(i).ok_or(Missing::Register)?;
-    if register.class() == GENERAL { Err(AssemblyError::Class { found: "number", wanted: "vector" }) } else { Ok(register.hw_enc() as u32) }
+    Ok(number_of(at, i, VECTOR, ["number", "vector"])?.into())
 }

@@ -2,7 +2,7 @@
 
 use super::encode::Assembler;
 use super::registers::{FRAME, GENERAL, SAVED, SAVED_VECTORS, SP, VECTOR};
-use crate::own::Need;
+use crate::own::{FrameBases, Need};
 use regalloc2::PReg;
 
 /// Alignment of the stack in bytes.
@@ -30,7 +30,7 @@ const RETURN: Saved = Saved { vector: false, first: FRAME, second: 30 };
 pub(super) struct Frame {
     saved: Vec<Saved>,
     /// Bytes of spilled registers; the stack arrays are above them.
-    pub slot_bytes: u32,
+    slot_bytes: u32,
     bytes: u32,
 }
 
@@ -46,6 +46,11 @@ impl Frame {
             list.chunks(2).map(move |pair| Saved { vector, first: pair[0], second: pair[pair.len() - 1] })
         }
         Self { saved: pairs(&general, false).chain(pairs(&vectors, true)).collect(), slot_bytes, bytes }
+    }
+
+    /// Returns the bases that addresses can have in it. The caller's frame pointer and the return address are above the frame pointer.
+    pub fn bases(&self) -> FrameBases {
+        FrameBases { locals: (SP, self.slot_bytes as i32), arguments: (FRAME, 16) }
     }
 
     /// Returns the number of bytes below the caller's stack pointer.

@@ -3,7 +3,6 @@
 use crate::own::Emitted;
 use fARM64::format::{FmtFormatter, format_to_string};
 use fARM64::{Decoder, DecoderOptions};
-use std::fmt::Write;
 
 /// Decodes an instruction to text; `None` if the bytes are no instruction.
 pub(super) fn instruction(word: [u8; 4]) -> Option<String> {
@@ -15,14 +14,9 @@ pub(super) fn instruction(word: [u8; 4]) -> Option<String> {
 
 /// Prints one instruction a line; jump targets are labelled with their offsets.
 pub(super) fn text(emitted: &Emitted) -> String {
-    let mut text = String::new();
-    let words = emitted.code.bytes[..emitted.instruction_bytes].as_chunks::<4>().0;
-    for (i, word) in words.iter().enumerate() {
-        if emitted.labels.contains(&(4 * i)) {
-            let _ = writeln!(text, "block_{:x}:", 4 * i);
-        }
+    let words = emitted.instructions().as_chunks::<4>().0;
+    emitted.listing(words.iter().enumerate().map(|(i, word)| {
         let line = instruction(*word).unwrap_or_else(|| format!(".word {:#x}", u32::from_le_bytes(*word)));
-        let _ = writeln!(text, "  {line}");
-    }
-    text
+        (4 * i, line)
+    }))
 }

@@ -2,7 +2,6 @@
 //! part.
 
 mod arithmetic;
-mod back_end;
 mod combine;
 mod compile;
 mod convert;
@@ -35,5 +34,4 @@ mod starts;
 #[cfg(test)]
 mod tests;
 
-pub use back_end::Arm;
-pub use compile::{compile_kernel, listing};
+pub use compile::KERNELS;

@@ -6,9 +6,9 @@ use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::registers::{GENERAL, SAVED, SAVED_VECTORS, SP, VECTOR, VOLATILE};
 use super::rows::Feature;
-use crate::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
+use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use modelc_machine::{CpuMachine, Extension};
-use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
+use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
 
 /// The condition of a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,22 +44,6 @@ impl Arm64 {
             Feature::DotProduct => self.dot_product,
             Feature::Matrix => self.matrix,
         }
-    }
-
-    fn copy(from: PReg, to: PReg, code: &mut Assembler) {
-        let (source, result) = (from.hw_enc() as u32, to.hw_enc() as u32);
-        // ORR of a register with the zero register, or with itself.
-        code.word(match from.class() {
-            RegClass::Int => 0xAA00_03E0 | source << 16 | result,
-            _ => 0x4EA0_1C00 | source << 16 | source << 5 | result,
-        });
-    }
-
-    fn spill(register: PReg, slot: Allocation, store: bool, code: &mut Assembler) -> Result<(), AssemblyError> {
-        let slot = slot.as_stack().ok_or(Missing::Slot)?;
-        let vector = register.class() == VECTOR;
-        let moved = Moved { vector, bytes: if vector { 16 } else { 8 }, store, signed: false };
-        access(moved, register.hw_enc() as u8, Place::Near(SP, 8 * slot.index() as i32), code)
     }
 }
 
@@ -112,14 +96,20 @@ impl InstructionSet for Arm64 {
         Emitter { frame, code }.inst(inst, at)
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, _: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        match (from.as_reg(), to.as_reg()) {
-            (Some(from), Some(to)) => Self::copy(from, to, code),
-            (Some(from), None) => Self::spill(from, to, true, code)?,
-            (None, Some(to)) => Self::spill(to, from, false, code)?,
-            (None, None) => return Err(AssemblyError::MemoryToMemory),
-        }
+    fn copy(&self, from: PReg, to: PReg, code: &mut Assembler) -> Result<(), AssemblyError> {
+        let (source, result) = (from.hw_enc() as u32, to.hw_enc() as u32);
+        // ORR of a register with the zero register, or with itself.
+        code.word(match from.class() {
+            RegClass::Int => 0xAA00_03E0 | source << 16 | result,
+            _ => 0x4EA0_1C00 | source << 16 | source << 5 | result,
+        });
         Ok(())
+    }
+
+    fn spill(&self, register: PReg, slot: usize, store: bool, _: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+        let vector = register.class() == VECTOR;
+        let moved = Moved { vector, bytes: if vector { 16 } else { 8 }, store, signed: false };
+        access(moved, register.hw_enc() as u8, Place::Near(SP, 8 * slot as i32), code)
     }
 
     fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {

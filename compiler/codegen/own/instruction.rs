@@ -1,7 +1,7 @@
 //! Interface of an instruction set: its instructions, frames, jumps and encodings.
 
 use super::buffer::Buffer;
-use super::error::AssemblyError;
+use super::error::{AssemblyError, Missing};
 use regalloc2::{Allocation, MachineEnv, Operand, PReg, PRegSet, RegClass};
 use std::fmt::Debug;
 
@@ -107,6 +107,23 @@ pub trait InstructionSet {
     /// # Errors
     /// When the operands do not fit it: a mistake of the lowering.
     fn emit(&self, inst: &Self::Inst, at: &[PReg], frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), AssemblyError>;
+    /// A copy of a register to another one of its class.
+    ///
+    /// # Errors
+    /// As for [`InstructionSet::emit`].
+    fn copy(&self, from: PReg, to: PReg, code: &mut Buffer<Self::Reference>) -> Result<(), AssemblyError>;
+    /// A store of a register to its slot on the stack, or a load from it. Slots are counted in words.
+    ///
+    /// # Errors
+    /// As for [`InstructionSet::emit`].
+    fn spill(
+        &self,
+        register: PReg,
+        slot: usize,
+        store: bool,
+        frame: &Self::Frame,
+        code: &mut Buffer<Self::Reference>,
+    ) -> Result<(), AssemblyError>;
     /// A move that the allocator wants: between registers of one class, or between a register and its slot on the stack.
     ///
     /// # Errors
@@ -117,7 +134,15 @@ pub trait InstructionSet {
         to: Allocation,
         frame: &Self::Frame,
         code: &mut Buffer<Self::Reference>,
-    ) -> Result<(), AssemblyError>;
+    ) -> Result<(), AssemblyError> {
+        let slot = |allocation: Allocation| Ok::<_, AssemblyError>(allocation.as_stack().ok_or(Missing::Slot)?.index());
+        match (from.as_reg(), to.as_reg()) {
+            (Some(from), Some(to)) => self.copy(from, to, code),
+            (Some(from), None) => self.spill(from, slot(to)?, true, frame, code),
+            (None, Some(to)) => self.spill(to, slot(from)?, false, frame, code),
+            (None, None) => Err(AssemblyError::MemoryToMemory),
+        }
+    }
     /// An instruction that returns, with the end of the frame.
     ///
     /// # Errors

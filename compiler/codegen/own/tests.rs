@@ -2,7 +2,7 @@
 
 use super::allocate::Flat;
 use super::check::check;
-use super::error::{AssemblyError, Missing, Position};
+use super::error::{AssemblyError, Position};
 use super::function::Edge;
 use super::instruction::{Flow, Instruction, InstructionSet, Need, Reach};
 use super::{Buffer, Function, assemble, count_uses, sweep};
@@ -128,14 +128,14 @@ impl InstructionSet for ToySet {
         Ok(())
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, _: &u32, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
-        let slot = |allocation: Allocation| allocation.as_stack().map(|slot| slot.index() as u8).ok_or(Missing::Slot);
-        code.bytes.extend(match (from.as_reg(), to.as_reg()) {
-            (Some(from), Some(to)) => [MOVE, number(to), number(from)],
-            (Some(from), None) => [SPILL, slot(to)?, number(from)],
-            (None, Some(to)) => [RELOAD, number(to), slot(from)?],
-            (None, None) => return Err(AssemblyError::MemoryToMemory),
-        });
+    fn copy(&self, from: PReg, to: PReg, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
+        code.bytes.extend([MOVE, number(to), number(from)]);
+        Ok(())
+    }
+
+    fn spill(&self, register: PReg, slot: usize, store: bool, _: &u32, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
+        let (slot, register) = (slot as u8, number(register));
+        code.bytes.extend(if store { [SPILL, slot, register] } else { [RELOAD, register, slot] });
         Ok(())
     }
 

@@ -3,29 +3,16 @@
 use super::listing::text;
 use super::lowering::Riscv;
 use super::set::Riscv32;
+use crate::CodegenError;
 use crate::own::words::{step_pointers, word_kernel};
-use crate::own::{Emitted, Function, count_uses, sweep};
-use crate::{Code, CodegenError};
+use crate::own::{Emitted, Function, KernelCompiler, count_uses, sweep};
 use modelc_kernel::Kernel;
 use modelc_machine::CpuMachine;
 use regalloc2::RegClass;
 
-/// Compiles a kernel with narrow indices to a function of the C convention. It has one pointer for each of [`Kernel::pointer_params`], then the
-/// integers, a word each. It returns a status, which is 0 if there is no error. Its relocations name functions of [`crate::support`] alone.
-///
-/// # Errors
-/// [`CodegenError::Kernel`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
-pub fn compile_kernel(kernel: &Kernel, machine: &CpuMachine) -> Result<Code, CodegenError> {
-    Ok(compile(kernel, machine)?.code)
-}
-
-/// The instructions of a kernel as text, one a line.
-///
-/// # Errors
-/// As [`compile_kernel`].
-pub fn listing(kernel: &Kernel, machine: &CpuMachine) -> Result<String, CodegenError> {
-    Ok(text(&compile(kernel, machine)?))
-}
+/// Compiler of kernels with 32-bit indices to functions of the C convention. Integers are one word each. Relocations name functions of
+/// [`crate::support`] alone.
+pub const KERNELS: KernelCompiler = KernelCompiler::new(compile, text);
 
 fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenError> {
     let joined = |function: &mut Function<_>, _: &[u32]| {

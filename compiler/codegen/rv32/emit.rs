@@ -4,9 +4,9 @@ use super::encode::{Assembler, Operand, encode};
 use super::frame::Frame;
 use super::inst::{Arg, Inst, Op};
 use super::jump::{Condition, Relation, skip};
-use super::registers::{GENERAL, RA, SP, ZERO};
+use super::registers::{GENERAL, RA, ZERO};
 use super::rows::{self, Row};
-use crate::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
+use crate::own::{Address, AddressError, AssemblyError, Missing, NumberError, PhysicalAddress, Position, RowFault, number_of, register};
 use crate::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::PReg;
 use smallvec::SmallVec;
@@ -90,8 +90,9 @@ impl Emitter<'_> {
                 Arg::Number(number) => operands.push(Operand::Number(*number)),
                 Arg::Def(_) | Arg::Use(_) => operands.push(operand(*registers.next().ok_or(Missing::Register)?)),
                 Arg::Memory(address) => {
-                    let Address { index: None, .. } = address else { return Err(AssemblyError::row(row.name, RowFault::Index)) };
-                    let (base, displacement) = self.base(address, &mut registers)?;
+                    let PhysicalAddress { base, index: None, displacement } = self.place(address, &mut registers)? else {
+                        return Err(AssemblyError::row(row.name, RowFault::Index));
+                    };
                     let (place, base) = self.code.near(base, displacement)?;
                     operands.extend([Operand::Number(place), Operand::Word(base)]);
                 }
@@ -105,27 +106,20 @@ impl Emitter<'_> {
         self.code.row(row, &operands)
     }
 
-    /// The base of an address, and the number that is added to it.
-    fn base<'r>(&self, address: &Address, registers: &mut impl Iterator<Item = &'r PReg>) -> Result<(u8, i32), AssemblyError> {
-        let (base, offset) = match address.base {
-            Base::Register(_) => (registers.next().ok_or(Missing::AddressRegisters)?.hw_enc() as u8, 0),
-            Base::Locals => (SP, self.frame.locals as i32),
-            Base::Arguments => (SP, self.frame.bytes as i32),
-            Base::Pool => return Err(AddressError::Pool.into()),
-        };
-        Ok((base, address.displacement + offset))
+    /// An address in registers. It does not lie after the code.
+    fn place<'r>(&self, address: &Address, registers: impl Iterator<Item = &'r PReg>) -> Result<PhysicalAddress, AssemblyError> {
+        let place = address.physical(&self.frame.bases(), registers.map(|register| register.hw_enc() as u8))?;
+        place.ok_or(AddressError::Pool.into())
     }
 
     fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let to = word(at, 0)?;
         let Some(Arg::Memory(address)) = inst.args.last() else { return Err(Missing::Memory.into()) };
-        let mut registers = at.iter().skip(1);
-        let (base, displacement) = self.base(address, &mut registers)?;
-        let Some((_, shift)) = address.index else { return self.code.add_number(to, base, displacement) };
+        let PhysicalAddress { base, index, displacement } = self.place(address, at.iter().skip(1))?;
+        let Some((index, shift)) = index else { return self.code.add_number(to, base, displacement) };
         if shift != 0 {
             return Err(AddressError::ShiftedIndex.into());
         }
-        let index = registers.next().ok_or(Missing::AddressRegisters)?.hw_enc() as u8;
         self.code.row(&rows::ADD, &[to, base, index].map(Operand::Word))?;
         if displacement == 0 { Ok(()) } else { self.code.add_number(to, to, displacement) }
     }
@@ -150,12 +144,7 @@ fn operand(register: PReg) -> Operand {
     if register.class() == GENERAL { Operand::Word(number) } else { Operand::Single(number) }
 }
 
-fn register(at: &[PReg], i: usize) -> Result<PReg, AssemblyError> {
-    at.get(i).copied().ok_or(Missing::Register.into())
-}
-
 /// The number of a general-purpose register.
 pub(super) fn word(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
-    let register = register(at, i)?;
-    if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err(AssemblyError::Class { found: "float", wanted: "word" }) }
+    number_of(at, i, GENERAL, ["float", "word"])
 }

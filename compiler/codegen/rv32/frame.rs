@@ -3,7 +3,7 @@
 use super::encode::{Assembler, Operand, fits, halves};
 use super::registers::{GENERAL, RA, SAVED, SAVED_SINGLES, SCRATCH, SINGLE, SP};
 use super::rows;
-use crate::own::{AssemblyError, Need};
+use crate::own::{AssemblyError, FrameBases, Need};
 use regalloc2::PReg;
 
 /// Reach of short instructions from the stack pointer, in bytes.
@@ -15,7 +15,7 @@ pub(super) struct Frame {
     /// Registers that are saved, the return address first.
     saved: Vec<Operand>,
     /// Place of stack arrays.
-    pub locals: u32,
+    locals: u32,
     /// Place of spilled registers.
     pub slots: u32,
     /// Size of the whole frame.
@@ -33,6 +33,11 @@ impl Frame {
         let slots = (locals + need.local_bytes).next_multiple_of(4);
         let bytes = (slots + 4 * need.slots + 4 * saved.len() as u32).next_multiple_of(16);
         Self { saved, locals, slots, bytes }
+    }
+
+    /// Returns the bases that addresses can have in it.
+    pub fn bases(&self) -> FrameBases {
+        FrameBases { locals: (SP, self.locals as i32), arguments: (SP, self.bytes as i32) }
     }
 
     /// Bytes of the first step of the stack pointer: all, or what short instructions reach.

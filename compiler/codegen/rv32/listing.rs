@@ -1,25 +1,13 @@
 //! Code as text that GNU's assembler takes: an instruction a line, by its bits.
 
 use crate::own::Emitted;
-use std::fmt::Write;
 
 /// One instruction a line, blocks that are jumped to by their offsets.
 pub(super) fn text(emitted: &Emitted) -> String {
-    let mut text = String::new();
-    let halves = emitted.code.bytes[..emitted.instruction_bytes].as_chunks::<2>().0;
-    let mut halves = halves.iter().map(|half| u16::from_le_bytes(*half)).enumerate();
-    while let Some((i, first)) = halves.next() {
-        if emitted.labels.contains(&(2 * i)) {
-            let _ = writeln!(text, "block_{:x}:", 2 * i);
-        }
-        // The lowest bits say whether there is a second half.
-        let second = if first & 3 == 3 { halves.next() } else { None };
-        let _ = match second {
-            None => writeln!(text, "  .2byte 0x{first:04x}"),
-            Some((_, second)) => writeln!(text, "  .4byte 0x{second:04x}{first:04x}"),
-        };
-    }
-    text
+    emitted.listing(emitted.halves(|first| first & 3 == 3).map(|(offset, first, second)| match second {
+        None => (offset, format!(".2byte 0x{first:04x}")),
+        Some(second) => (offset, format!(".4byte 0x{second:04x}{first:04x}")),
+    }))
 }
 
 #[cfg(test)]

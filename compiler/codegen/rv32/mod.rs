@@ -22,14 +22,13 @@ mod tests;
 
 use super::RelocationKind;
 use super::own::words::Compilers;
-pub use compile::{compile_kernel, listing};
+pub use compile::KERNELS;
 #[cfg(test)]
 pub use driver::compile_support;
 
 /// Functions that compile for 32-bit RISC-V.
 pub const COMPILERS: Compilers = Compilers {
-    kernel: compile_kernel,
-    listing,
+    kernels: KERNELS,
     driver: driver::compile_driver,
     support: driver::compile_support,
     distance: RelocationKind::RiscvDistance,

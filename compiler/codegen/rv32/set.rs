@@ -7,9 +7,9 @@ use super::inst::{Inst, Op};
 use super::jump::{Condition, jump, reaches};
 use super::registers::{CHANGED, CHANGED_SINGLES, FIRST, GENERAL, RA, SAVED, SAVED_SINGLES, SINGLE};
 use super::rows::Feature;
-use crate::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
+use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use modelc_machine::{CpuMachine, Extension};
-use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
+use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
 
 /// The instruction set of one level.
 pub(super) struct Riscv32 {
@@ -81,18 +81,13 @@ impl InstructionSet for Riscv32 {
         Emitter { frame, code }.inst(inst, at)
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        let place = |slot: Allocation| {
-            let slot = slot.as_stack().ok_or(Missing::Slot)?;
-            Ok::<i32, AssemblyError>(frame.slots as i32 + 4 * slot.index() as i32)
-        };
-        match (from.as_reg(), to.as_reg()) {
-            (Some(from), Some(to)) if from.class() == GENERAL => code.copy(to.hw_enc() as u8, from.hw_enc() as u8),
-            (Some(from), Some(to)) => code.copy_single(to.hw_enc() as u8, from.hw_enc() as u8),
-            (Some(from), None) => code.stack_word(operand(from), place(to)?, true),
-            (None, Some(to)) => code.stack_word(operand(to), place(from)?, false),
-            (None, None) => Err(AssemblyError::MemoryToMemory),
-        }
+    fn copy(&self, from: PReg, to: PReg, code: &mut Assembler) -> Result<(), AssemblyError> {
+        let (from_number, to_number) = (from.hw_enc() as u8, to.hw_enc() as u8);
+        if from.class() == GENERAL { code.copy(to_number, from_number) } else { code.copy_single(to_number, from_number) }
+    }
+
+    fn spill(&self, register: PReg, slot: usize, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+        code.stack_word(operand(register), frame.slots as i32 + 4 * slot as i32, store)
     }
 
     fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {

@@ -3,7 +3,7 @@
 use super::encode::{Assembler, double, single};
 use super::registers::SP;
 use super::rows::Single;
-use crate::own::{AddressError, AssemblyError};
+use crate::own::{AddressError, AssemblyError, PhysicalAddress};
 
 /// Type of a load or store of a general-purpose register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +23,20 @@ pub(super) enum Place {
     Near(u8, i32),
     /// A base, an index, and the index's left shift.
     Indexed(u8, u8, u8),
+}
+
+impl Place {
+    /// Splits an address into a place and the displacement that the place does not include.
+    ///
+    /// # Errors
+    /// [`AddressError::Pool`] for a constant after the code.
+    pub fn of(address: Option<PhysicalAddress>) -> Result<(Self, i32), AssemblyError> {
+        let Some(PhysicalAddress { base, index, displacement }) = address else { return Err(AddressError::Pool.into()) };
+        Ok(match index {
+            Some((index, shift)) => (Self::Indexed(base, index, shift), displacement),
+            None => (Self::Near(base, displacement), 0),
+        })
+    }
 }
 
 /// Tests whether loads and stores have a displacement.

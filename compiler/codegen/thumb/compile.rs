@@ -11,29 +11,16 @@ use super::rounds::count_rounds;
 use super::set::Thumb2;
 use super::steps::step_by_access;
 use super::sums::keep_sums;
+use crate::CodegenError;
 use crate::own::words::{step_pointers, word_kernel};
-use crate::own::{Emitted, Function, count_uses, sweep};
-use crate::{Code, CodegenError};
+use crate::own::{Emitted, Function, KernelCompiler, count_uses, sweep};
 use modelc_kernel::Kernel;
 use modelc_machine::{CpuMachine, Extension};
 use regalloc2::RegClass;
 
-/// Compiles a kernel with 32-bit indices to a function of the procedure call standard for Arm (AAPCS). It takes one pointer for each of
-/// [`Kernel::pointer_params`], then the integers, one word each. It returns a status, 0 when good. The code has no relocations.
-///
-/// # Errors
-/// [`CodegenError::Kernel`] if the kernel breaks a rule of its language. [`CodegenError::Unsupported`] if the machine cannot do an instruction.
-pub fn compile_kernel(kernel: &Kernel, machine: &CpuMachine) -> Result<Code, CodegenError> {
-    Ok(compile(kernel, machine)?.code)
-}
-
-/// Lists the instructions of a kernel, one a line.
-///
-/// # Errors
-/// The errors of [`compile_kernel`].
-pub fn listing(kernel: &Kernel, machine: &CpuMachine) -> Result<String, CodegenError> {
-    Ok(text(&compile(kernel, machine)?))
-}
+/// Compiler of kernels with 32-bit indices to functions of the procedure call standard for Arm (AAPCS). Integers are one word each. Relocations
+/// name functions of [`crate::support`] alone.
+pub const KERNELS: KernelCompiler = KernelCompiler::new(compile, text);
 
 fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenError> {
     if is_baseline(machine) {

@@ -9,7 +9,7 @@ use super::rows::{self, Row, Single};
 use super::spill::far_access;
 use super::sums::sums;
 use super::vectors::{Vector, access_vector, choose_lanes, predicate, step_vector};
-use crate::own::{Address, AddressError, AssemblyError, Base, Missing, NumberError, Position, RowFault};
+use crate::own::{AddressError, AssemblyError, Missing, NumberError, Position, RowFault, memory_of, number_of, register};
 use crate::{Relocation, RelocationKind, RelocationTarget};
 use regalloc2::{PReg, RegClass};
 use smallvec::SmallVec;
@@ -197,29 +197,10 @@ impl Emitter<'_> {
         self.code.row(row, &operands)
     }
 
-    /// Resolves an address to registers. Returns it with the displacement that the place does not include. An address's registers come after a definition
-    /// and before a stored value.
-    fn place(&self, address: &Address, mut registers: impl Iterator<Item = u8>) -> Result<(Place, i32), AssemblyError> {
-        let mut next = || registers.next().ok_or(Missing::AddressRegisters);
-        let (base, offset) = match address.base {
-            Base::Register(_) => (next()?, 0),
-            Base::Locals => (SP, self.frame.locals as i32),
-            Base::Arguments => (SP, self.frame.arguments() as i32),
-            Base::Pool => return Err(AddressError::Pool.into()),
-        };
-        Ok(match address.index {
-            Some((_, shift)) => (Place::Indexed(base, next()?, shift), address.displacement + offset),
-            None => (Place::Near(base, address.displacement + offset), 0),
-        })
-    }
-
-    /// Resolves the memory operand of an instruction: see [`Self::place`].
+    /// Resolves the memory operand of an instruction to registers: see [`Place::of`].
     fn whole(&self, inst: &Inst, at: &[PReg]) -> Result<(Place, i32), AssemblyError> {
-        let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_))).count();
-        let Some(Arg::Memory(address)) = inst.args.iter().find(|arg| matches!(arg, Arg::Memory(_))) else {
-            return Err(Missing::Memory.into());
-        };
-        self.place(address, at.iter().skip(skipped).map(|register| register.hw_enc() as u8))
+        let (address, registers) = memory_of(&inst.args, at)?;
+        Place::of(address.physical(&self.frame.bases(), registers)?)
     }
 
     fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<Place, AssemblyError> {
@@ -339,22 +320,15 @@ pub(super) fn compare_number(a: u8, number: i32, code: &mut Assembler) -> Result
     Ok(())
 }
 
-fn register(at: &[PReg], i: usize) -> Result<PReg, AssemblyError> {
-    at.get(i).copied().ok_or(Missing::Register.into())
-}
-
 /// Returns the number of a general-purpose register.
 pub(super) fn general(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
-    let register = register(at, i)?;
-    if register.class() == GENERAL { Ok(register.hw_enc() as u8) } else { Err(AssemblyError::Class { found: "float", wanted: "word" }) }
+    number_of(at, i, GENERAL, ["float", "word"])
 }
 
 fn float(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
-    let register = register(at, i)?;
-    if register.class() == SINGLE { Ok(register.hw_enc() as u8) } else { Err(AssemblyError::Class { found: "word", wanted: "float" }) }
+    number_of(at, i, SINGLE, ["word", "float"])
 }
 
 fn vector(at: &[PReg], i: usize) -> Result<u8, AssemblyError> {
-    let register = register(at, i)?;
-    if register.class() == VECTORS { Ok(register.hw_enc() as u8) } else { Err(AssemblyError::Class { found: "word", wanted: "vector" }) }
+    number_of(at, i, VECTORS, ["word", "vector"])
 }

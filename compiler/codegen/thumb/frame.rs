@@ -2,7 +2,7 @@
 
 use super::encode::Assembler;
 use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS, double_register};
-use crate::own::Need;
+use crate::own::{FrameBases, Need};
 use regalloc2::PReg;
 
 /// A stack frame. From high to low addresses, it has saved registers and the return address, saved floats, spill slots, and stack arrays. Arguments
@@ -13,7 +13,7 @@ pub(super) struct Frame {
     /// Saved binary32 registers, a contiguous range.
     floats: std::ops::Range<usize>,
     /// Offset of stack arrays.
-    pub locals: u32,
+    locals: u32,
     /// Offset of spill slots.
     pub slots: u32,
     /// `true` if vector registers hold values.
@@ -55,8 +55,13 @@ impl Frame {
         self.arguments() + through
     }
 
+    /// Returns the bases that addresses can have in it.
+    pub fn bases(&self) -> FrameBases {
+        FrameBases { locals: (SP, self.locals as i32), arguments: (SP, self.arguments() as i32) }
+    }
+
     /// Returns the bytes between the stack pointer and the caller's arguments.
-    pub fn arguments(&self) -> u32 {
+    fn arguments(&self) -> u32 {
         self.bytes + 4 * self.floats.len() as u32 + 4 * self.saved.count_ones()
     }
 

@@ -38,7 +38,7 @@ fn fuses_doubles(kernel: &Kernel) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::thumb::compile_kernel;
+    use crate::thumb::KERNELS;
     use modelc_kernel::intervals::Assumed;
     use modelc_kernel::passes::narrow;
     use modelc_kernel::text::parse_kernel;
@@ -59,7 +59,7 @@ mod tests {
             ))
             .expect("a kernel");
             assert!(!InVectors::of(&kernel, machine).is_empty(), "{kernel}");
-            compile_kernel(&narrow(&kernel, &Assumed::default()), machine).unwrap_or_else(|error| panic!("{error}\n{kernel}"));
+            KERNELS.code(&narrow(&kernel, &Assumed::default()), machine).unwrap_or_else(|error| panic!("{error}\n{kernel}"));
         }
     }
 
@@ -82,7 +82,7 @@ mod tests {
             ))
             .expect("a kernel");
             assert_eq!(InVectors::of(&kernel, machine).is_empty(), is_empty, "{kernel}");
-            compile_kernel(&narrow(&kernel, &Assumed::default()), machine).unwrap_or_else(|error| panic!("{error}\n{kernel}"));
+            KERNELS.code(&narrow(&kernel, &Assumed::default()), machine).unwrap_or_else(|error| panic!("{error}\n{kernel}"));
         }
     }
 }

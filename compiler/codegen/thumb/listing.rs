@@ -1,25 +1,13 @@
 //! Listing of code for the GNU assembler: one instruction a line, as halfwords.
 
 use crate::own::Emitted;
-use std::fmt::Write;
 
 /// Lists one instruction a line. Targets of jumps have a label with their offset.
 pub(super) fn text(emitted: &Emitted) -> String {
-    let mut text = String::new();
-    let halves = emitted.code.bytes[..emitted.instruction_bytes].as_chunks::<2>().0;
-    let mut halves = halves.iter().map(|half| u16::from_le_bytes(*half)).enumerate();
-    while let Some((i, first)) = halves.next() {
-        if emitted.labels.contains(&(2 * i)) {
-            let _ = writeln!(text, "block_{:x}:", 2 * i);
-        }
-        // The value of the first halfword decides if there is a second one.
-        let second = if first < 0xE800 { None } else { halves.next() };
-        let _ = match second {
-            None => writeln!(text, "  .inst.n 0x{first:04x}"),
-            Some((_, second)) => writeln!(text, "  .inst.w 0x{first:04x}{second:04x}"),
-        };
-    }
-    text
+    emitted.listing(emitted.halves(|first| first >= 0xE800).map(|(offset, first, second)| match second {
+        None => (offset, format!(".inst.n 0x{first:04x}")),
+        Some(second) => (offset, format!(".inst.w 0x{first:04x}{second:04x}")),
+    }))
 }
 
 #[cfg(test)]

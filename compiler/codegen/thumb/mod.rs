@@ -35,7 +35,7 @@ mod tests;
 
 use super::RelocationKind;
 use super::own::words::Compilers;
-pub use compile::{compile_kernel, listing};
+pub use compile::KERNELS;
 #[cfg(test)]
 pub use driver::compile_support;
 #[cfg(test)]
@@ -44,8 +44,7 @@ pub use set::has_vectors;
 
 /// Functions that compile for Arm's M profile.
 pub const COMPILERS: Compilers = Compilers {
-    kernel: compile_kernel,
-    listing,
+    kernels: KERNELS,
     driver: driver::compile_driver,
     support: driver::compile_support,
     distance: RelocationKind::ThumbDistance,

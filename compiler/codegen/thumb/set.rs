@@ -11,7 +11,7 @@ use super::spill::spill;
 use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use modelc_kernel::{Kernel, Lane};
 use modelc_machine::{CpuMachine, Extension};
-use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
+use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
 use std::convert::Infallible;
 use std::ops::Range;
 
@@ -168,14 +168,13 @@ impl InstructionSet for Thumb2 {
         Emitter { frame, code }.inst(inst, at)
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        match (from.as_reg(), to.as_reg()) {
-            (Some(from), Some(to)) => code.transfer(to, from),
-            (Some(from), None) => spill(from, to, true, frame, code)?,
-            (None, Some(to)) => spill(to, from, false, frame, code)?,
-            (None, None) => return Err(AssemblyError::MemoryToMemory),
-        }
+    fn copy(&self, from: PReg, to: PReg, code: &mut Assembler) -> Result<(), AssemblyError> {
+        code.transfer(to, from);
         Ok(())
+    }
+
+    fn spill(&self, register: PReg, slot: usize, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+        spill(register, slot, store, frame, code)
     }
 
     fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {

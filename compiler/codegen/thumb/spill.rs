@@ -6,17 +6,16 @@ use super::frame::Frame;
 use super::registers::{SP, double_number};
 use super::rows;
 use super::vectors::{Part, Vector, access_vector};
+use crate::own::AssemblyError;
 use crate::own::words::Element;
-use crate::own::{AssemblyError, Missing};
-use regalloc2::{Allocation, PReg, RegClass};
+use regalloc2::{PReg, RegClass};
 
-/// Writes a move between a register and its spill slot.
+/// Writes a move between a register and its spill slot, by the slot's number.
 ///
 /// # Errors
-/// A message if the allocation is not a slot.
-pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-    let slot = slot.as_stack().ok_or(Missing::Slot)?;
-    let at = frame.slots as i32 + 4 * slot.index() as i32;
+/// A message if no instruction has these operands.
+pub(super) fn spill(register: PReg, slot: usize, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+    let at = frame.slots as i32 + 4 * slot as i32;
     let number = register.hw_enc() as u8;
     match register.class() {
         RegClass::Int if reaches(at.into()) => access(word(store), number, Place::Near(SP, at), code),

@@ -165,7 +165,7 @@ impl Lowering<'_> {
         let (conjunction, other) = if self.set.conjunctions.contains_key(&x) { (x, y) } else { (y, x) };
         match self.set.conjunctions.get(&conjunction) {
             // The overwritten operand is mostly a constant that was loaded only for this.
-            Some(&(p, q)) => self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(q), Arg::Use(p), Arg::Use(other), Arg::Immediate(0xEA)]),
+            Some(&(p, q)) => self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(q), Arg::Use(p), Arg::Use(other), Arg::Number(0xEA)]),
             None => self.two(&rows::VPOR, n, x, y),
         }
     }
@@ -277,17 +277,17 @@ impl Lowering<'_> {
     fn divide(&mut self, op: BinaryOp, x: VReg, y: VReg) -> VReg {
         let signed = matches!(op, BinaryOp::SignedDiv | BinaryOp::SignedRem);
         let one = self.general_number(1);
-        let mut divisor = self.choose(Condition::Equal, (y, Arg::Immediate(0)), one, y);
+        let mut divisor = self.choose(Condition::Equal, (y, Arg::Number(0)), one, y);
         if signed {
-            divisor = self.choose(Condition::Equal, (y, Arg::Immediate(-1)), one, divisor);
+            divisor = self.choose(Condition::Equal, (y, Arg::Number(-1)), one, divisor);
         }
         let mut result = self.divide_by_any_but_0(op, x, divisor);
         let zero = self.general_number(0);
         if signed {
             let by_minus_one = if op == BinaryOp::SignedDiv { self.negate(x) } else { zero };
-            result = self.choose(Condition::Equal, (y, Arg::Immediate(-1)), by_minus_one, result);
+            result = self.choose(Condition::Equal, (y, Arg::Number(-1)), by_minus_one, result);
         }
-        self.choose(Condition::Equal, (y, Arg::Immediate(0)), zero, result)
+        self.choose(Condition::Equal, (y, Arg::Number(0)), zero, result)
     }
 
     /// Computes a quotient or a remainder. The divisor is not 0, and not −1 if it is signed.
@@ -414,7 +414,7 @@ impl Lowering<'_> {
         let count = self.scalar();
         self.emit(Op::LeadingZeros, vec![Arg::Def(count), Arg::Use(x)]);
         let result = self.scalar();
-        self.emit(Op::Arithmetic(Arithmetic::Sub), vec![Arg::Def(result), Arg::Tied(count), Arg::Immediate(unused)]);
+        self.emit(Op::Arithmetic(Arithmetic::Sub), vec![Arg::Def(result), Arg::Tied(count), Arg::Number(unused)]);
         result
     }
 
@@ -455,7 +455,7 @@ impl Lowering<'_> {
                 _ => Shift::RightUnsigned,
             };
             let result = self.scalar();
-            self.emit(Op::Shift(shift), vec![Arg::Def(result), Arg::Tied(x), Arg::Immediate(count as i32)]);
+            self.emit(Op::Shift(shift), vec![Arg::Def(result), Arg::Tied(x), Arg::Number(count as i32)]);
             return Ok(Held::General(result));
         }
         let a = self.vector(a)?;

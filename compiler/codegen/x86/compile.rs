@@ -6,30 +6,16 @@ use super::fold_stores::fold_stores;
 use super::listing::text;
 use super::lowering::Vectors;
 use super::set::X86;
-use crate::own::{Emitted, assemble, count_uses, lower, move_numbers, sweep};
-use crate::{Code, CodegenError, index};
+use crate::own::{Emitted, KernelCompiler, assemble, count_uses, lower, move_numbers, sweep};
+use crate::{CodegenError, index};
 use modelc_kernel::passes::{DEAD, QUOTIENTS};
 use modelc_kernel::verify::verify;
 use modelc_kernel::{Kernel, Type};
 use modelc_machine::CpuMachine;
 use regalloc2::RegClass;
 
-/// Compiles a kernel to a function of the System V calling convention, on every target. It takes one pointer for each of [`Kernel::pointer_params`],
-/// then the 64-bit integers. It returns a 32-bit status, 0 when good. The code has no relocations.
-///
-/// # Errors
-/// [`CodegenError::Kernel`] if the kernel breaks a rule of its language.
-pub fn compile_kernel(kernel: &Kernel, machine: &CpuMachine) -> Result<Code, CodegenError> {
-    Ok(compile(kernel, machine)?.code)
-}
-
-/// Lists the instructions of a kernel, one a line, decoded from its bytes.
-///
-/// # Errors
-/// The errors of [`compile_kernel`].
-pub fn listing(kernel: &Kernel, machine: &CpuMachine) -> Result<String, CodegenError> {
-    Ok(text(&compile(kernel, machine)?))
-}
+/// Compiler of kernels to functions of the System V calling convention, on every target. Integers have 64 bits. The code has no relocations.
+pub const KERNELS: KernelCompiler = KernelCompiler::new(compile, text);
 
 fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenError> {
     verify(kernel)?;

@@ -4,9 +4,9 @@ use super::encode::{Assembler, Fields, MemoryOperand, Rm};
 use super::frame::Frame;
 use super::inst::{Arg, Arithmetic, Inst, Op, Width};
 use super::length::Length;
-use super::registers::{MASK, RBP, RSP, class};
+use super::registers::{MASK, class};
 use super::rows::{Memory, Row, Shape};
-use crate::own::{Address, AssemblyError, Base, Missing, Position, RowFault};
+use crate::own::{Address, AssemblyError, Missing, PhysicalAddress, Position, RowFault, memory_of};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 
@@ -19,20 +19,11 @@ pub(super) struct Emitter<'a> {
 }
 
 impl Emitter<'_> {
-    fn address(&self, address: &Address, allocations: &mut impl Iterator<Item = u8>) -> Result<MemoryOperand, AssemblyError> {
-        let mut next = || allocations.next().ok_or(Missing::AddressRegisters);
-        let (base, offset) = match address.base {
-            Base::Register(_) => (next()?, 0),
-            Base::Locals => (RSP, self.frame.slot_bytes as i32),
-            // The caller's rbp and the return address are above the frame pointer.
-            Base::Arguments => (RBP, 16),
-            Base::Pool => return Ok(MemoryOperand::Pool(address.displacement as u32)),
-        };
-        let index = match address.index {
-            Some((_, shift)) => Some((next()?, shift)),
-            None => None,
-        };
-        Ok(MemoryOperand::Sum { base, index, displacement: address.displacement + offset })
+    fn address(&self, address: &Address, registers: impl Iterator<Item = u8>) -> Result<MemoryOperand, AssemblyError> {
+        Ok(match address.physical(&self.frame.bases(), registers)? {
+            None => MemoryOperand::Pool(address.displacement as u32),
+            Some(PhysicalAddress { base, index, displacement }) => MemoryOperand::Sum { base, index, displacement },
+        })
     }
 
     /// Writes an instruction. `at` has its registers in the order of its operands.
@@ -44,14 +35,9 @@ impl Emitter<'_> {
             self.code.vector(row, &fields);
             return Ok(());
         }
-        let memory = inst.args.iter().position(|arg| matches!(arg, Arg::Memory(_)));
-        let place = match memory.map(|i| &inst.args[i]) {
-            Some(Arg::Memory(address)) => {
-                // Registers of the address follow those of a definition, and precede those of a stored value.
-                let skipped = usize::from(matches!(inst.args[0], Arg::Def(_)));
-                Some(Rm::Memory(self.address(address, &mut numbers.iter().copied().skip(skipped))?))
-            }
-            _ => None,
+        let place = match memory_of(&inst.args, at) {
+            Ok((address, registers)) => Some(Rm::Memory(self.address(address, registers)?)),
+            Err(_) => None,
         };
         self.scalar(inst, at, &numbers, place)
     }
@@ -62,7 +48,7 @@ impl Emitter<'_> {
         let (mut explicit, mut mask, mut immediate) = (SmallVec::<[Explicit; 4]>::new(), 0, None);
         for arg in &inst.args {
             match arg {
-                Arg::Immediate(number) => immediate = Some(*number as u8),
+                Arg::Number(number) => immediate = Some(*number as u8),
                 Arg::Memory(address) => {
                     let numbers = &mut registers.by_ref().map(|register| register.hw_enc() as u8);
                     explicit.push(Explicit::Memory(self.address(address, numbers)?));
@@ -112,7 +98,7 @@ impl Emitter<'_> {
             Op::LoadAddress => self.code.general(None, true, &[0x8D], first, memory()?, &[]),
             Op::Arithmetic(op) => self.arithmetic(op, inst, numbers)?,
             Op::Shift(shift) => {
-                let Some(Arg::Immediate(count)) = inst.args.last() else { return Err(Missing::ShiftCount.into()) };
+                let Some(Arg::Number(count)) = inst.args.last() else { return Err(Missing::ShiftCount.into()) };
                 self.code.general(None, true, &[0xC1], shift as u8, Rm::Register(first), &[*count as u8]);
             }
             Op::Negate => self.code.general(None, true, &[0xF7], 3, Rm::Register(first), &[]),
@@ -172,7 +158,7 @@ impl Emitter<'_> {
             Arithmetic::Xor => 6,
             Arithmetic::Multiply => {
                 match inst.args.last() {
-                    Some(Arg::Immediate(number)) => {
+                    Some(Arg::Number(number)) => {
                         self.code.general(None, true, &[0x69], numbers[0], Rm::Register(numbers[1]), &number.to_le_bytes());
                     }
                     _ => self.code.general(None, true, &[0x0F, 0xAF], numbers[0], Rm::Register(numbers[2]), &[]),
@@ -181,7 +167,7 @@ impl Emitter<'_> {
             }
         };
         match inst.args.last() {
-            Some(&Arg::Immediate(number)) => with_number(digit, numbers[0], number, self.code),
+            Some(&Arg::Number(number)) => with_number(digit, numbers[0], number, self.code),
             _ => self.code.general(None, true, &[digit << 3 | 1], numbers[2], Rm::Register(numbers[0]), &[]),
         }
         Ok(())
@@ -249,11 +235,11 @@ fn check(row: &Row, explicit: &[Explicit], number: bool) -> Result<(), AssemblyE
 pub(super) fn compare(args: &[Arg], at: &[PReg], code: &mut Assembler) -> Result<(), AssemblyError> {
     let last = at.len().saturating_sub(1);
     match args.last() {
-        Some(Arg::Immediate(0)) => {
+        Some(Arg::Number(0)) => {
             let a = general(at, last)?;
             code.general(None, true, &[0x85], a, Rm::Register(a), &[]);
         }
-        Some(&Arg::Immediate(number)) => with_number(7, general(at, last)?, number, code),
+        Some(&Arg::Number(number)) => with_number(7, general(at, last)?, number, code),
         _ => {
             let (a, b) = (general(at, last.saturating_sub(1))?, general(at, last)?);
             code.general(None, true, &[0x39], b, Rm::Register(a), &[]);

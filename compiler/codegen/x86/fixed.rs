@@ -35,7 +35,7 @@ impl Lowering<'_> {
         }
         // high ? odd : even
         let high = self.number(8, n, 0xFFFF_FFFF_0000_0000);
-        self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(odd), Arg::Use(even), Arg::Use(high), Arg::Immediate(0xE4)])
+        self.row(&rows::VPTERNLOGD, n, &[Arg::Tied(odd), Arg::Use(even), Arg::Use(high), Arg::Number(0xE4)])
     }
 
     /// Computes the high 32 bits of signed or unsigned products.
@@ -87,7 +87,7 @@ impl Lowering<'_> {
         Ok(Held::Vector(self.map(&result, |l, n, x| {
             if l.set.avx512 {
                 let smallest = l.number(4, n, 1 << 31);
-                let mask = l.row_of(MASK, &rows::VPCMPD, n, &[Arg::Use(x), Arg::Use(smallest), Arg::Immediate(0)]);
+                let mask = l.row_of(MASK, &rows::VPCMPD, n, &[Arg::Use(x), Arg::Use(smallest), Arg::Number(0)]);
                 let largest = l.number(4, n, i32::MAX as u64);
                 return l.blend_bits(4, n, mask, largest, x);
             }

@@ -2,7 +2,7 @@
 
 use super::encode::{Assembler, MemoryOperand, Rm};
 use super::registers::{GENERAL, RAX, RBP, RSP, SAVED};
-use crate::own::Need;
+use crate::own::{FrameBases, Need};
 use regalloc2::PReg;
 
 /// Alignment of the frame in bytes.
@@ -13,7 +13,7 @@ const ALIGNMENT: u32 = 64;
 pub(super) struct Frame {
     saved: Vec<u8>,
     /// Bytes of spilled registers; the stack arrays are above them.
-    pub slot_bytes: u32,
+    slot_bytes: u32,
     bytes: u32,
     /// Offset of the caller's MXCSR, and after it ours. `None` unless floats are rounded towards zero.
     control: Option<i32>,
@@ -35,6 +35,11 @@ impl Frame {
         let used = |n: &usize| need.registers.contains(PReg::new(*n, GENERAL));
         let saved = SAVED.into_iter().filter(used).map(|n| n as u8).collect();
         Self { saved, slot_bytes, bytes, control }
+    }
+
+    /// Returns the bases that addresses can have in it. The caller's rbp and the return address are above the frame pointer.
+    pub fn bases(&self) -> FrameBases {
+        FrameBases { locals: (RSP, self.slot_bytes as i32), arguments: (RBP, 16) }
     }
 
     /// Returns the maximum number of bytes below the caller's stack pointer.

@@ -3,34 +3,14 @@
 use super::encode::Condition;
 use super::length::Length;
 use super::rows::Row;
-use crate::own::{self, Address, Base, Flow, Instruction};
-use regalloc2::{Operand, OperandConstraint, OperandKind, OperandPos, PReg, VReg};
+use crate::own::{self, Flow, Instruction, has_locals, registers_of};
+use regalloc2::Operand;
 
 /// A function of these instructions.
 pub(super) type Function = own::Function<Inst>;
 
 /// An operand. Operands are in the order of Intel's manual.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Arg {
-    /// A written register.
-    Def(VReg),
-    /// A read register.
-    Use(VReg),
-    /// The register whose old contents the first definition overwrites; it has no field.
-    Tied(VReg),
-    /// A written register that must be a certain physical register.
-    FixedDef(VReg, PReg),
-    /// A certain physical register that is overwritten before other operands are read; it has no field.
-    FixedTemp(VReg, PReg),
-    /// A read register that must be a certain physical register.
-    FixedUse(VReg, PReg),
-    /// The mask register of the instruction.
-    Masked(VReg),
-    /// An operand in memory.
-    Memory(Address),
-    /// An immediate.
-    Immediate(i32),
-}
+pub(super) type Arg = own::Arg<i32>;
 
 /// The width of a scalar in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,28 +139,8 @@ pub(super) struct Inst {
 }
 
 impl Instruction for Inst {
-    /// Lists registers in the order of the operands; a memory operand has base and index.
     fn operands(&self, list: &mut Vec<Operand>) {
-        let start = list.len();
-        let tied = self.args.iter().position(|arg| matches!(arg, Arg::Tied(_)));
-        for (i, arg) in self.args.iter().enumerate() {
-            match *arg {
-                // The tied operand follows the definition.
-                Arg::Def(v) if tied == Some(i + 1) => list.push(Operand::reg_reuse_def(v, list.len() + 1 - start)),
-                Arg::Def(v) => list.push(Operand::reg_def(v)),
-                Arg::Use(v) | Arg::Tied(v) | Arg::Masked(v) => list.push(Operand::reg_use(v)),
-                Arg::FixedDef(v, p) => list.push(Operand::reg_fixed_def(v, p)),
-                Arg::FixedTemp(v, p) => list.push(Operand::new(v, OperandConstraint::FixedReg(p), OperandKind::Def, OperandPos::Early)),
-                Arg::FixedUse(v, p) => list.push(Operand::reg_fixed_use(v, p)),
-                Arg::Memory(address) => {
-                    if let Base::Register(v) = address.base {
-                        list.push(Operand::reg_use(v));
-                    }
-                    list.extend(address.index.map(|(v, _)| Operand::reg_use(v)));
-                }
-                Arg::Immediate(_) => {}
-            }
-        }
+        registers_of(&self.args, list);
     }
 
     fn flow(&self) -> Flow {
@@ -194,6 +154,6 @@ impl Instruction for Inst {
     }
 
     fn reads_locals(&self) -> bool {
-        self.op != Op::LoadAddress && self.args.iter().any(|arg| matches!(arg, Arg::Memory(address) if address.base == Base::Locals))
+        self.op != Op::LoadAddress && has_locals(&self.args)
     }
 }

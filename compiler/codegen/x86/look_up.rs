@@ -70,7 +70,7 @@ impl Lowering<'_> {
         let first_of_odd = self.one_with(&rows::VPSLLW, n, odd, 8);
         let low_bytes = self.number(2, n, 0xFF);
         let mut choose = |even, odd| {
-            let args = [Arg::Tied(even), Arg::Use(odd), Arg::Use(low_bytes), Arg::Immediate(CHOOSE)];
+            let args = [Arg::Tied(even), Arg::Use(odd), Arg::Use(low_bytes), Arg::Number(CHOOSE)];
             self.row(&rows::VPTERNLOGD, n, &args)
         };
         let (first, second) = (choose(even, first_of_odd), choose(second_of_even, odd));

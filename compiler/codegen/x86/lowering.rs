@@ -120,12 +120,12 @@ impl Lowering<'_> {
 
     /// Adds an instruction with one source and an immediate.
     pub fn one_with(&mut self, row: &'static Row, length: Length, a: VReg, number: i32) -> VReg {
-        self.row(row, length, &[Arg::Use(a), Arg::Immediate(number)])
+        self.row(row, length, &[Arg::Use(a), Arg::Number(number)])
     }
 
     /// Adds an instruction with two sources and an immediate.
     pub fn two_with(&mut self, row: &'static Row, length: Length, a: VReg, b: VReg, number: i32) -> VReg {
-        self.row(row, length, &[Arg::Use(a), Arg::Use(b), Arg::Immediate(number)])
+        self.row(row, length, &[Arg::Use(a), Arg::Use(b), Arg::Number(number)])
     }
 
     /// Adds an instruction whose result overwrites its first operand.

@@ -42,7 +42,7 @@ impl Lowering<'_> {
     /// Selects lanes of `yes` where a float comparison holds, else of `no`.
     pub fn where_float(&mut self, lane: Lane, n: Length, [x, y]: [VReg; 2], predicate: i32, yes: VReg, no: VReg) -> VReg {
         let bytes = lane.bytes();
-        let args = [Arg::Use(x), Arg::Use(y), Arg::Immediate(predicate)];
+        let args = [Arg::Use(x), Arg::Use(y), Arg::Number(predicate)];
         if self.set.avx512 {
             let mask = self.row_of(MASK, by_float(lane, &rows::VCMPPS_K, &rows::VCMPPD_K), n, &args);
             return self.blend_bits(bytes, n, mask, yes, no);
@@ -68,7 +68,7 @@ impl Lowering<'_> {
         if is_general(ty) {
             let x = self.general(a)?;
             let y = match self.known(b).and_then(|number| i32::try_from(number).ok()) {
-                Some(number) => Arg::Immediate(number),
+                Some(number) => Arg::Number(number),
                 None => Arg::Use(self.general(b)?),
             };
             let result = self.scalar();
@@ -93,7 +93,7 @@ impl Lowering<'_> {
         };
         self.emit(Op::Vector { row, length: Length::X, zeroing: false, broadcast: false }, vec![Arg::Def(raw), Arg::Use(part)]);
         let result = self.scalar();
-        self.emit(Op::Arithmetic(Arithmetic::And), vec![Arg::Def(result), Arg::Tied(raw), Arg::Immediate(1)]);
+        self.emit(Op::Arithmetic(Arithmetic::And), vec![Arg::Def(result), Arg::Tied(raw), Arg::Number(1)]);
         result
     }
 
@@ -114,7 +114,7 @@ impl Lowering<'_> {
         let predicate = if lane.is_float() { float_predicate(op) } else { integer_predicate(op) };
         let length = a.length();
         let parts: Vec<VReg> = (a.parts.iter().zip(&b.parts))
-            .map(|(&x, &y)| self.row_of(MASK, row, length, &[Arg::Use(x), Arg::Use(y), Arg::Immediate(predicate)]))
+            .map(|(&x, &y)| self.row_of(MASK, row, length, &[Arg::Use(x), Arg::Use(y), Arg::Number(predicate)]))
             .collect();
         Bits { lanes: a.lanes, per: a.lanes / parts.len() as u16, parts }
     }
@@ -204,7 +204,7 @@ impl Lowering<'_> {
     }
 
     fn shift_bits(&mut self, row: &'static Row, bits: VReg, count: u16) -> VReg {
-        self.row_of(MASK, row, Length::X, &[Arg::Use(bits), Arg::Immediate(i32::from(count))])
+        self.row_of(MASK, row, Length::X, &[Arg::Use(bits), Arg::Number(i32::from(count))])
     }
 
     /// Computes and, or, exclusive or of masks.
@@ -235,7 +235,7 @@ impl Lowering<'_> {
         Ok(match self.get(a)? {
             Held::General(x) => {
                 let result = self.scalar();
-                self.emit(Op::Arithmetic(Arithmetic::Xor), vec![Arg::Def(result), Arg::Tied(x), Arg::Immediate(1)]);
+                self.emit(Op::Arithmetic(Arithmetic::Xor), vec![Arg::Def(result), Arg::Tied(x), Arg::Number(1)]);
                 Held::General(result)
             }
             Held::Bits(bits) => {

@@ -180,7 +180,7 @@ impl Lowering<'_> {
 
     fn shift_general(&mut self, shift: Shift, x: VReg, count: u32) -> VReg {
         let result = self.scalar();
-        self.emit(Op::Shift(shift), vec![Arg::Def(result), Arg::Tied(x), Arg::Immediate(count as i32)]);
+        self.emit(Op::Shift(shift), vec![Arg::Def(result), Arg::Tied(x), Arg::Number(count as i32)]);
         result
     }
 
@@ -271,7 +271,7 @@ impl Lowering<'_> {
             let place = place.plus(done as i32);
             if size == 16 {
                 self.store_some(place, rest, 16);
-                rest = self.row(&rows::VEXTRACTI128, Length::Y, &[Arg::Use(rest), Arg::Immediate(1)]);
+                rest = self.row(&rows::VEXTRACTI128, Length::Y, &[Arg::Use(rest), Arg::Number(1)]);
             } else {
                 let piece = match chunk_done {
                     0 => rest,
@@ -342,7 +342,7 @@ impl Lowering<'_> {
                 chunk = Some(match chunk {
                     None => self.load_some(place, bytes),
                     Some(before) => {
-                        let args = [Arg::Use(before), Arg::Memory(place), Arg::Immediate(i as i32)];
+                        let args = [Arg::Use(before), Arg::Memory(place), Arg::Number(i as i32)];
                         self.row(self.insert_row(bytes), Length::X, &args)
                     }
                 });

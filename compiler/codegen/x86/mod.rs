@@ -2,7 +2,6 @@
 
 mod addends;
 mod arithmetic;
-mod back_end;
 mod compile;
 mod convert;
 mod emit;
@@ -31,5 +30,4 @@ mod unpack;
 #[cfg(test)]
 mod tests;
 
-pub use back_end::Wide;
-pub use compile::{compile_kernel, listing};
+pub use compile::KERNELS;

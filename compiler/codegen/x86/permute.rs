@@ -22,10 +22,10 @@ impl Lowering<'_> {
         let (chunk, rest) = (within / 16, within % 16);
         let mut result = part;
         if bytes == 32 {
-            return self.row(&rows::VEXTRACTI64X4, Length::Z, &[Arg::Use(part), Arg::Immediate(1)]);
+            return self.row(&rows::VEXTRACTI64X4, Length::Z, &[Arg::Use(part), Arg::Number(1)]);
         }
         if chunk > 0 {
-            let chunk = Arg::Immediate(chunk as i32);
+            let chunk = Arg::Number(chunk as i32);
             result = match self.set.avx512 {
                 true => self.row(&rows::VEXTRACTI32X4, if within >= 32 { Length::Z } else { Length::Y }, &[Arg::Use(part), chunk]),
                 false => self.row(&rows::VEXTRACTI128, Length::Y, &[Arg::Use(part), chunk]),
@@ -92,7 +92,7 @@ impl Lowering<'_> {
     fn extract_element(&mut self, row: &'static Row, chunk: VReg, lane: i32) -> VReg {
         let result = self.scalar();
         let op = Op::Vector { row, length: Length::X, zeroing: false, broadcast: false };
-        self.emit(op, vec![Arg::Def(result), Arg::Use(chunk), Arg::Immediate(lane)]);
+        self.emit(op, vec![Arg::Def(result), Arg::Use(chunk), Arg::Number(lane)]);
         result
     }
 

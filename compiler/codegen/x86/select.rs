@@ -44,7 +44,7 @@ impl Select for Vectors {
 
     fn advance(to: VReg, a: VReg, number: i64) -> Option<MachineInst> {
         let number = i32::try_from(number).ok()?;
-        Some(inst(Op::Arithmetic(Arithmetic::Add), &[Arg::Def(to), Arg::Tied(a), Arg::Immediate(number)]))
+        Some(inst(Op::Arithmetic(Arithmetic::Add), &[Arg::Def(to), Arg::Tied(a), Arg::Number(number)]))
     }
 
     fn product(to: VReg, a: VReg, b: VReg) -> MachineInst {
@@ -53,11 +53,11 @@ impl Select for Vectors {
 
     fn multiple(to: VReg, a: VReg, factor: i64) -> Option<MachineInst> {
         if factor > 0 && factor & (factor - 1) == 0 {
-            let count = Arg::Immediate(factor.trailing_zeros() as i32);
+            let count = Arg::Number(factor.trailing_zeros() as i32);
             return Some(inst(Op::Shift(Shift::Left), &[Arg::Def(to), Arg::Tied(a), count]));
         }
         let small = i32::try_from(factor).ok()?;
-        Some(inst(Op::Arithmetic(Arithmetic::Multiply), &[Arg::Def(to), Arg::Tied(a), Arg::Immediate(small)]))
+        Some(inst(Op::Arithmetic(Arithmetic::Multiply), &[Arg::Def(to), Arg::Tied(a), Arg::Number(small)]))
     }
 
     fn load_address(to: VReg, address: Address) -> MachineInst {
@@ -86,7 +86,7 @@ impl Select for Vectors {
     fn branch_if_less(register: VReg, bound: Bound) -> MachineInst {
         let bound = match bound {
             Bound::Register(bound) => Arg::Use(bound),
-            Bound::Number(number) => Arg::Immediate(number as i32),
+            Bound::Number(number) => Arg::Number(number as i32),
         };
         inst(Op::CompareBranch(Condition::Less), &[Arg::Use(register), bound])
     }

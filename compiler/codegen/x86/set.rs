@@ -7,9 +7,9 @@ use super::inst::{Inst, Op};
 use super::length::Length;
 use super::registers::{GENERAL, MASK, RAX, RSP, SAVED, VECTOR, VOLATILE};
 use super::rows::{self, Feature, Row};
-use crate::own::{AssemblyError, InstructionSet, Missing, Need, Position, Reach};
+use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use modelc_machine::{CpuMachine, Extension};
-use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
+use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
 
 /// Jumps have one encoding: distances of four bytes.
 const JUMP: [Reach; 1] = [Reach { bytes: 5, from: i32::MIN as i64 + 5, to: i32::MAX as i64 }];
@@ -37,30 +37,6 @@ impl X86 {
     /// Tests whether the level has AVX-512.
     pub fn has_avx512(&self) -> bool {
         self.has_avx512
-    }
-
-    fn copy(&self, from: PReg, to: PReg, code: &mut Assembler) {
-        let (from_number, to_number) = (from.hw_enc() as u8, to.hw_enc() as u8);
-        match from.class() {
-            RegClass::Int => code.general(None, true, &[0x89], from_number, Rm::Register(to_number), &[]),
-            RegClass::Float => plain(&rows::VMOVAPS, Length::of(self.vector_bytes), to_number, Rm::Register(from_number), code),
-            RegClass::Vector => plain(&rows::KMOVQ, Length::X, to_number, Rm::Register(from_number), code),
-        }
-    }
-
-    fn spill(&self, register: PReg, slot: Allocation, store: bool, code: &mut Assembler) -> Result<(), AssemblyError> {
-        let slot = slot.as_stack().ok_or(Missing::Slot)?;
-        let place = Rm::Memory(MemoryOperand::Sum { base: RSP, index: None, displacement: 8 * slot.index() as i32 });
-        let (number, whole) = (register.hw_enc() as u8, Length::of(self.vector_bytes));
-        match (register.class(), store) {
-            (RegClass::Int, true) => code.general(None, true, &[0x89], number, place, &[]),
-            (RegClass::Int, false) => code.general(None, true, &[0x8B], number, place, &[]),
-            (RegClass::Float, true) => plain(&rows::VMOVUPS_STORE, whole, number, place, code),
-            (RegClass::Float, false) => plain(&rows::VMOVUPS, whole, number, place, code),
-            (RegClass::Vector, true) => plain(&rows::KMOVQ_MEMORY, Length::X, number, place, code),
-            (RegClass::Vector, false) => plain(&rows::KMOVQ, Length::X, number, place, code),
-        }
-        Ok(())
     }
 }
 
@@ -115,12 +91,26 @@ impl InstructionSet for X86 {
         Emitter { frame, code }.inst(inst, at)
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, _: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        match (from.as_reg(), to.as_reg()) {
-            (Some(from), Some(to)) => self.copy(from, to, code),
-            (Some(from), None) => self.spill(from, to, true, code)?,
-            (None, Some(to)) => self.spill(to, from, false, code)?,
-            (None, None) => return Err(AssemblyError::MemoryToMemory),
+    fn copy(&self, from: PReg, to: PReg, code: &mut Assembler) -> Result<(), AssemblyError> {
+        let (from_number, to_number) = (from.hw_enc() as u8, to.hw_enc() as u8);
+        match from.class() {
+            RegClass::Int => code.general(None, true, &[0x89], from_number, Rm::Register(to_number), &[]),
+            RegClass::Float => plain(&rows::VMOVAPS, Length::of(self.vector_bytes), to_number, Rm::Register(from_number), code),
+            RegClass::Vector => plain(&rows::KMOVQ, Length::X, to_number, Rm::Register(from_number), code),
+        }
+        Ok(())
+    }
+
+    fn spill(&self, register: PReg, slot: usize, store: bool, _: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+        let place = Rm::Memory(MemoryOperand::Sum { base: RSP, index: None, displacement: 8 * slot as i32 });
+        let (number, whole) = (register.hw_enc() as u8, Length::of(self.vector_bytes));
+        match (register.class(), store) {
+            (RegClass::Int, true) => code.general(None, true, &[0x89], number, place, &[]),
+            (RegClass::Int, false) => code.general(None, true, &[0x8B], number, place, &[]),
+            (RegClass::Float, true) => plain(&rows::VMOVUPS_STORE, whole, number, place, code),
+            (RegClass::Float, false) => plain(&rows::VMOVUPS, whole, number, place, code),
+            (RegClass::Vector, true) => plain(&rows::KMOVQ_MEMORY, Length::X, number, place, code),
+            (RegClass::Vector, false) => plain(&rows::KMOVQ, Length::X, number, place, code),
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Tests of hot loops: they hold the expected instructions only, without moves and without spills.
 
-use crate::a64::listing;
+use crate::a64::KERNELS;
 use modelc_kernel::{BinaryOp, BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
 use modelc_machine::{CpuMachine, machine};
 
@@ -86,7 +86,7 @@ fn tile_of_squares() -> Kernel {
 /// Tests for 48 products of 16 multiply-adds each, six loads of pixels that six instructions pair, and two weights in a load.
 #[test]
 fn products_in_squares_stay_in_registers() {
-    let text = listing(&tile_of_squares(), level("aarch64+i8mm")).unwrap();
+    let text = KERNELS.text(&tile_of_squares(), level("aarch64+i8mm")).unwrap();
     let hot = hottest(&text, "smmla");
     let count = |start: &str| hot.iter().filter(|line| line.starts_with(start)).count();
     assert_eq!([count("smmla"), count("zip"), count("mov"), count("ldp")], [48, 6, 0, 8], "{}", hot.join("\n"));
@@ -121,7 +121,7 @@ fn tiles_stay_in_registers() {
         ("aarch64+dotprod", true, 8, 2),
         ("aarch64+dotprod", true, 4, 4),
     ] {
-        let text = listing(&tile(dot, rows, vectors, 4), level(name)).unwrap();
+        let text = KERNELS.text(&tile(dot, rows, vectors, 4), level(name)).unwrap();
         let instruction = if dot { "sdot" } else { "fmla" };
         let hot = hottest(&text, instruction);
         let count = |start: &str| hot.iter().filter(|line| line.starts_with(start)).count();
@@ -138,7 +138,7 @@ fn tiles_stay_in_registers() {
 #[test]
 fn large_tiles_are_mostly_products() {
     for (name, dot) in [("aarch64", false), ("aarch64+dotprod", true)] {
-        let text = listing(&tile(dot, 6, 4, 4), level(name)).unwrap();
+        let text = KERNELS.text(&tile(dot, 6, 4, 4), level(name)).unwrap();
         let hot = hottest(&text, if dot { "sdot" } else { "fmla" });
         assert!(4 * hot.len() <= 5 * 96, "{name} has {} instructions:\n{}", hot.len(), hot.join("\n"));
     }
@@ -191,7 +191,7 @@ fn tile_in_16_bits(rows: u16, vectors: u16) -> Kernel {
 /// Tests for three instructions per 16 products, plus at most one per five of them. Operands are repeated, and two weights are one load.
 #[test]
 fn products_are_added_in_16_bits() {
-    let text = listing(&tile_in_16_bits(2, 4), level("aarch64")).unwrap();
+    let text = KERNELS.text(&tile_in_16_bits(2, 4), level("aarch64")).unwrap();
     let hot = hottest(&text, "sadalp");
     let count = |start: &str| hot.iter().filter(|line| line.starts_with(start)).count();
     assert_eq!([count("smull"), count("smlal"), count("sadalp"), count("dup")], [32, 32, 32, 8], "{}", hot.join("\n"));
@@ -216,7 +216,7 @@ fn neighbours_are_stored_together() {
             b.store(out, to, 0, both);
         });
     });
-    let text = listing(&b.finish(), level("aarch64")).unwrap();
+    let text = KERNELS.text(&b.finish(), level("aarch64")).unwrap();
     let hot = hottest(&text, "zip");
     let names: Vec<&str> = hot.iter().map(|line| line.split(' ').next().unwrap_or_default()).collect();
     assert_eq!(names, ["ldr", "ldr", "zip1", "zip2", "add", "stp", "add", "cmp", "b.lt"], "{}", hot.join("\n"));
@@ -235,7 +235,7 @@ fn numbers_are_made_before_a_loop() {
         let sum = b.add(scaled, half);
         b.store(out, i, 0, sum);
     });
-    let text = listing(&b.finish(), level("aarch64")).unwrap();
+    let text = KERNELS.text(&b.finish(), level("aarch64")).unwrap();
     let hot = hottest(&text, "fmul");
     let names: Vec<&str> = hot.iter().map(|line| line.split(' ').next().unwrap_or_default()).collect();
     assert_eq!(names, ["add", "ldr", "fmul", "fadd", "add", "str", "add", "cmp", "b.lt"], "{}", hot.join("\n"));
@@ -257,7 +257,7 @@ fn sums_load_what_they_begin_with() {
     for (i, &sum) in sums.iter().enumerate() {
         b.store(out, start, 4 * i as i64, sum);
     }
-    let text = listing(&b.finish(), level("aarch64")).unwrap();
+    let text = KERNELS.text(&b.finish(), level("aarch64")).unwrap();
     let before = text.split("block_").next().unwrap_or_default();
     assert_eq!(before.matches("ldp q").count(), 3, "{text}");
     assert!(!before.contains(".16b"), "{text}");
@@ -279,7 +279,7 @@ fn addends_are_loaded_again() {
             b.store(out, start, at, scaled);
         }
     }
-    let text = listing(&b.finish(), level("aarch64")).unwrap();
+    let text = KERNELS.text(&b.finish(), level("aarch64")).unwrap();
     assert_eq!([text.matches("fmla").count(), text.matches(".16b").count()], [16, 0], "{text}");
     assert!(text.matches("ldp q").count() + text.matches("ldr q").count() <= 2 + 7 + 16, "{text}");
 }
@@ -303,7 +303,7 @@ fn far_weights_are_loaded_in_pairs() {
     for (i, &sum) in sums.iter().enumerate() {
         b.store(out, start, 4 * i as i64, sum);
     }
-    let text = listing(&b.finish(), level("aarch64")).unwrap();
+    let text = KERNELS.text(&b.finish(), level("aarch64")).unwrap();
     let hot = hottest(&text, "fadd");
     let count = |start: &str| hot.iter().filter(|line| line.starts_with(start)).count();
     assert_eq!([count("ldp q"), count("ldr q"), count("add"), hot.len()], [4, 0, 2, 8 + 4 + 2 + 2], "{}", hot.join("\n"));
@@ -334,7 +334,7 @@ fn squares_begin_four_at_a_time() {
         for (i, &sum) in sums.iter().enumerate() {
             b.store(out, start, 4 * i as i64, sum);
         }
-        let text = listing(&b.finish(), level("aarch64")).unwrap();
+        let text = KERNELS.text(&b.finish(), level("aarch64")).unwrap();
         let before = text.split("block_").next().unwrap_or_default();
         let count = |what: &str| before.matches(what).count();
         assert_eq!([count("ld4r"), count("ld"), count("dup")], [rows as usize, rows as usize, 0], "{text}");
@@ -361,7 +361,7 @@ fn steps_of_requantization_are_single_instructions() {
         let scaled = b.binary(BinaryOp::ShiftNearest, product, counts);
         let bytes = b.convert(ConvertOp::NarrowSigned, scaled, Lane::I8);
         b.store(out, start, 0, bytes);
-        let text = listing(&b.finish(), level("aarch64")).unwrap();
+        let text = KERNELS.text(&b.finish(), level("aarch64")).unwrap();
         let count = |what: &str| text.matches(what).count();
         let steps = [count("sqrdmulh"), count("ssra"), count("srshl"), count("sqxtn")];
         assert_eq!(steps, [4, if signed { 4 } else { 0 }, 4, 6], "{text}");

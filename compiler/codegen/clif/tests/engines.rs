@@ -34,8 +34,8 @@ pub(super) fn failures(cases: &[Case]) -> Vec<String> {
     for machine in MACHINES.iter().filter(|m| m.isa == Isa::Aarch64 || m.isa == Isa::X86_64 && m.vector_bytes() > 16).filter(is_wanted) {
         let arm = machine.isa == Isa::Aarch64;
         let cases = cases.iter().filter(|c| c.is_for(machine) && !(arm && c.long_vectors));
-        let compile = if arm { a64::compile_kernel } else { x86::compile_kernel };
-        run_compiled(machine, cases, |case| supported(case, compile(&case.kernel, machine)), &mut failures);
+        let compiler = if arm { a64::KERNELS } else { x86::KERNELS };
+        run_compiled(machine, cases, |case| supported(case, compiler.code(&case.kernel, machine)), &mut failures);
     }
     for machine in MACHINES.iter().filter(|m| m.isa != Isa::Aarch64).filter(is_wanted) {
         let cases = cases.iter().filter(|c| (machine.fma || !c.fma) && !c.is_of_some());
@@ -58,12 +58,12 @@ pub(super) fn failures(cases: &[Case]) -> Vec<String> {
         "rv32imafc",
     ];
     for machine in MICROCONTROLLERS.iter().filter(|machine| levels.contains(&machine.level)).filter(is_wanted) {
-        let compile = if machine.isa == Isa::Thumb { thumb::compile_kernel } else { rv32::compile_kernel };
+        let compiler = if machine.isa == Isa::Thumb { thumb::KERNELS } else { rv32::KERNELS };
         let cases = cases.iter().filter(|c| !c.is_of_some() && !c.reaches_far());
         let narrowed = |case: &Case| {
             let parameters = case.integers.iter().map(|&integer| Interval::number(integer)).collect();
             let kernel = narrow(&case.kernel, &Assumed { parameters, ..Assumed::default() });
-            match compile(&kernel, machine) {
+            match compiler.code(&kernel, machine) {
                 Err(CodegenError::Unsupported(_)) if case.is_missing(machine) => Ok(None),
                 code => supported(case, code.map(|code| with_functions(code, machine))),
             }

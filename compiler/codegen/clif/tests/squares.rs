@@ -53,7 +53,7 @@ fn products_in_squares() {
 fn other_levels_refuse_squares() {
     let kernel = kernel(DotOp::SignedSquares);
     let level = |name: &str| machine(name).unwrap();
-    let errors = [a64::compile_kernel(&kernel, level("aarch64+dotprod")).err(), x86::compile_kernel(&kernel, level("x86-64-v4")).err()];
+    let errors = [a64::KERNELS.code(&kernel, level("aarch64+dotprod")).err(), x86::KERNELS.code(&kernel, level("x86-64-v4")).err()];
     let lack = Lack::Operation { operation: Operation::Dot(DotOp::SignedSquares), of: Type::vector(Lane::I32, LANES[0]) };
     let wanted = ["aarch64+dotprod", "x86-64-v4"].map(|machine| Some(CodegenError::lack(&kernel, machine, lack)));
     assert_eq!(errors, wanted);

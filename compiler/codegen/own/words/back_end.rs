@@ -3,18 +3,17 @@
 use super::compile::LAYOUT;
 use crate::back_end::{BackEnd, Listing};
 use crate::driver::language::{Function, KernelConvention};
+use crate::own::KernelCompiler;
 use crate::support::Support;
-use crate::{Code, CodegenError, RelocationKind, Unsupported};
+use crate::{Code, CodegenError, RelocationKind};
 use modelc_interface::Layout;
 use modelc_kernel::Kernel;
 use modelc_machine::CpuMachine;
 
 /// Functions of an instruction set that compile for a machine.
 pub struct Compilers {
-    /// Compiles a kernel.
-    pub kernel: fn(&Kernel, &CpuMachine) -> Result<Code, CodegenError>,
-    /// Lists the instructions of a kernel.
-    pub listing: fn(&Kernel, &CpuMachine) -> Result<String, CodegenError>,
+    /// Compiles kernels.
+    pub kernels: KernelCompiler,
     /// Compiles a function of the driver.
     pub driver: fn(&Function, &CpuMachine) -> Result<Code, CodegenError>,
     /// Compiles a function that kernels call.
@@ -38,7 +37,7 @@ impl<'a> WordBackEnd<'a> {
 
 impl BackEnd for WordBackEnd<'_> {
     fn kernel(&self, kernel: &Kernel) -> Result<Code, CodegenError> {
-        (self.compilers.kernel)(kernel, self.machine)
+        self.compilers.kernels.code(kernel, self.machine)
     }
 
     fn kernel_convention(&self) -> KernelConvention {
@@ -62,10 +61,7 @@ impl BackEnd for WordBackEnd<'_> {
     }
 
     fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {
-        match what {
-            Listing::Cranelift => Err(Unsupported::NotCranelift(self.machine.level).into()),
-            Listing::Machine => (self.compilers.listing)(kernel, self.machine),
-        }
+        self.compilers.kernels.listing(kernel, self.machine, what)
     }
 
     fn guard(&self, _: u32) -> Option<Code> {

@@ -2,9 +2,8 @@
 //!
 //! A value is in one register. Narrow values are zero-extended.
 
-use super::arg::Arg;
 use super::held::Held;
-use super::inst::{Inst as MachineInst, Op, Operations};
+use super::inst::{Arg, Inst as MachineInst, Op, Operations};
 use super::ops::{Operand as WordOperand, Ops, Test, WordOp, Words};
 use super::set::{Called, WordSet, call, leave_with};
 use crate::driver::language::{

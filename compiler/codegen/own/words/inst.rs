@@ -1,10 +1,12 @@
 //! Instructions over virtual registers. All sets of words have most operations.
 
-use super::arg::{Arg, registers_of};
 use crate::RelocationTarget;
-use crate::own::{Base, Flow, Instruction};
+use crate::own::{self, Flow, Instruction, has_locals, registers_of};
 use regalloc2::{Operand, PRegSet};
 use std::fmt::Debug;
+
+/// An operand. Numbers have the size of a word.
+pub type Arg = own::Arg<i32>;
 
 /// Operations of one set that others do not have, and what is particular about its instructions.
 pub trait Operations: Copy + PartialEq + Debug + 'static {
@@ -102,7 +104,7 @@ impl<O: Operations> Instruction for Inst<O> {
     }
 
     fn reads_locals(&self) -> bool {
-        self.op != Op::LoadAddress && self.args.iter().any(|arg| matches!(arg, Arg::Memory(address) if address.base == Base::Locals))
+        self.op != Op::LoadAddress && has_locals(&self.args)
     }
 
     /// Registers that the called function may change, but the result.

@@ -1,7 +1,6 @@
 //! Lowering for machines with 32-bit registers: each lane is in one register, a 64-bit lane in two. An instruction set provides operations on words
 //! ([`Ops`]), and loads, stores and floats ([`Words`]). This folder lowers kernel instructions to these.
 
-mod arg;
 mod arithmetic;
 mod back_end;
 mod compile;
@@ -34,12 +33,11 @@ mod vectors;
 #[cfg(test)]
 mod tests;
 
-pub use arg::Arg;
 pub use back_end::{Compilers, WordBackEnd};
 pub use compile::{word_driver, word_kernel, word_support};
 pub use factors::{factors, shared_factors};
 pub use held::DOUBLES;
-pub use inst::{Inst, Op, Operations};
+pub use inst::{Arg, Inst, Op, Operations};
 pub use lanes::lanes;
 pub use memory::widened;
 pub use ops::{Half, Operand, Ops, Test, WordOp, Words};

@@ -1,6 +1,6 @@
 //! Operations of an instruction set on words of 32 bits.
 
-use super::arg::Arg;
+use super::inst::Arg;
 use super::vector_ops::VectorOps;
 use crate::CodegenError;
 use crate::own::Address;

@@ -1,8 +1,7 @@
 //! Strength reduction of addresses in innermost loops. If addresses are a base plus a multiple of the counter, a pointer is stepped in each round, and
 //! accesses have displacements from it. If nothing else uses the counter, the loop compares a pointer with its end instead.
 
-use super::arg::Arg;
-use super::inst::{Inst, Op, Operations};
+use super::inst::{Arg, Inst, Op, Operations};
 use super::rounds::{Made, Round, Stepped, made, sum, sum_of};
 use crate::own::{Address, Base, Function, count_uses, sweep};
 use regalloc2::{RegClass, VReg};

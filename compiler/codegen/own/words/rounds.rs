@@ -1,7 +1,6 @@
 //! Innermost loops of one block, and changes of their counters.
 
-use super::arg::Arg;
-use super::inst::{Inst, Op, Operations};
+use super::inst::{Arg, Inst, Op, Operations};
 use super::set::WordSet;
 use crate::own::{Address, Block, Function};
 use regalloc2::{RegClass, VReg};

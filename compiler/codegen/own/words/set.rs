@@ -1,9 +1,8 @@
 //! Selection of instructions for sums of indices, addresses, branches and calls, by what a set of words says about its instructions. The other files
 //! lower everything else.
 
-use super::arg::Arg;
 use super::held::{Held, Shape};
-use super::inst::{Inst, Op, Operations};
+use super::inst::{Arg, Inst, Op, Operations};
 use super::ops::{Test, Words};
 use super::vector_ops::Filled;
 use crate::own::{Access, Address, Base, Block, Bound, Lowering, Select};

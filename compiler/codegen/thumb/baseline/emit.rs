@@ -4,8 +4,8 @@ use super::frame::Frame;
 use super::inst::{Arg, Inst, Op, Own};
 use super::level::Level;
 use super::number::is_byte;
-use super::place::{access, compute, place, sum};
-use crate::own::{AddressError, AssemblyError, Missing, NumberError, Position};
+use super::place::{access, compute, sum};
+use crate::own::{AddressError, AssemblyError, Missing, NumberError, Position, memory_of};
 use crate::thumb::access::{Moved, Place};
 use crate::thumb::emit::{compare_words, general};
 use crate::thumb::encode::{Assembler, Flags, Operand, shorten};
@@ -166,9 +166,8 @@ impl Emitter<'_> {
     }
 
     fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<(Place, i32), AssemblyError> {
-        let skipped = inst.args.iter().filter(|arg| matches!(arg, Arg::Def(_) | Arg::EarlyDef(_))).count();
-        let address = inst.memory().ok_or(Missing::Memory)?;
-        place(address, at.iter().skip(skipped).map(|register| register.hw_enc() as u8), self.frame)
+        let (address, registers) = memory_of(&inst.args, at)?;
+        Place::of(address.physical(&self.frame.bases(), registers)?)
     }
 
     fn moved(&mut self, inst: &Inst, moved: Moved, register: u8, at: &[PReg]) -> Result<(), AssemblyError> {

@@ -1,6 +1,6 @@
 //! The stack frame of a function, and its prologue and epilogue.
 
-use crate::own::{AssemblyError, Need};
+use crate::own::{AssemblyError, FrameBases, Need};
 use crate::thumb::encode::Assembler;
 use crate::thumb::registers::{GENERAL, LOW, LR, SAVED, SP};
 use regalloc2::PReg;
@@ -18,7 +18,7 @@ pub(super) struct Frame {
     /// Saved high registers. PUSH takes them from as many low ones, from r4 on.
     high: Vec<u8>,
     /// Offset of stack arrays.
-    pub locals: u32,
+    locals: u32,
     /// Offset of spill slots.
     pub slots: u32,
     bytes: u32,
@@ -48,8 +48,13 @@ impl Frame {
         self.arguments() + 8
     }
 
+    /// Returns the bases that addresses can have in it.
+    pub fn bases(&self) -> FrameBases {
+        FrameBases { locals: (SP, self.locals as i32), arguments: (SP, self.arguments() as i32) }
+    }
+
     /// Returns the bytes between the stack pointer and the caller's arguments.
-    pub fn arguments(&self) -> u32 {
+    fn arguments(&self) -> u32 {
         self.bytes + 4 * self.high.len() as u32 + 4 * self.saved.count_ones()
     }
 

@@ -1,7 +1,6 @@
 //! Loads, stores and computations of addresses. Displacements are up to 31 units, and an address has a displacement or an index.
 
-use super::frame::Frame;
-use crate::own::{Address, AddressError, AssemblyError, Base, Missing};
+use crate::own::{Address, AddressError, AssemblyError, Base};
 use crate::thumb::access::{Moved, Place, short_access};
 use crate::thumb::encode::{Assembler, Operand};
 use crate::thumb::ops::extension;
@@ -45,21 +44,6 @@ pub(super) fn access(moved: Moved, register: u8, place: Place, code: &mut Assemb
         }
         _ => Err(AssemblyError::Access { what: format!("{moved:?} of r{register}"), place: format!("{place:?}") }),
     }
-}
-
-/// Finds an address in physical registers. Returns it with the rest of the displacement.
-pub(super) fn place(address: &Address, mut registers: impl Iterator<Item = u8>, frame: &Frame) -> Result<(Place, i32), AssemblyError> {
-    let mut next = || registers.next().ok_or(Missing::AddressRegisters);
-    let (base, offset) = match address.base {
-        Base::Register(_) => (next()?, 0),
-        Base::Locals => (SP, frame.locals as i32),
-        Base::Arguments => (SP, frame.arguments() as i32),
-        Base::Pool => return Err(AddressError::Pool.into()),
-    };
-    Ok(match address.index {
-        Some((_, shift)) => (Place::Indexed(base, next()?, shift), address.displacement + offset),
-        None => (Place::Near(base, address.displacement + offset), 0),
-    })
 }
 
 /// Writes the computation of an address.

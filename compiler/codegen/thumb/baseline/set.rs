@@ -9,7 +9,7 @@ use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
 use crate::thumb::encode::{Assembler, Flags};
 use crate::thumb::registers::{GENERAL, LOW, LR, SP};
 use crate::thumb::set::{jump, jump_on, reach};
-use regalloc2::{Allocation, MachineEnv, PReg, PRegSet, RegClass};
+use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
 use std::convert::Infallible;
 
 /// Bytes of a far jump.
@@ -62,14 +62,13 @@ impl InstructionSet for Thumb1 {
         Emitter { frame, level: self.0, code }.inst(inst, at)
     }
 
-    fn transfer(&self, from: Allocation, to: Allocation, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        match (from.as_reg(), to.as_reg()) {
-            (Some(from), Some(to)) => code.copy(to.hw_enc() as u8, from.hw_enc() as u8),
-            (Some(from), None) => spill(from, to, true, frame, code)?,
-            (None, Some(to)) => spill(to, from, false, frame, code)?,
-            (None, None) => return Err(AssemblyError::MemoryToMemory),
-        }
+    fn copy(&self, from: PReg, to: PReg, code: &mut Assembler) -> Result<(), AssemblyError> {
+        code.copy(to.hw_enc() as u8, from.hw_enc() as u8);
         Ok(())
+    }
+
+    fn spill(&self, register: PReg, slot: usize, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+        spill(register, slot, store, frame, code)
     }
 
     fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {

@@ -2,24 +2,23 @@
 
 use super::frame::Frame;
 use super::place::access;
-use crate::own::{AssemblyError, Missing};
+use crate::own::AssemblyError;
 use crate::thumb::access::{Moved, Place};
 use crate::thumb::encode::Assembler;
 use crate::thumb::registers::SP;
-use regalloc2::{Allocation, PReg};
+use regalloc2::PReg;
 
 /// The register through which high ones move.
 const WORD: u8 = 0;
 /// Largest displacement of a word from the stack pointer.
 const FAR: i32 = 1020;
 
-/// Writes a move between a register and its spill slot.
+/// Writes a move between a register and its spill slot, by the slot's number.
 ///
 /// # Errors
-/// A message if the allocation is not a slot.
-pub(super) fn spill(register: PReg, slot: Allocation, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-    let slot = slot.as_stack().ok_or(Missing::Slot)?;
-    let at = frame.slots as i32 + 4 * slot.index() as i32;
+/// A message if no instruction has these operands.
+pub(super) fn spill(register: PReg, slot: usize, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
+    let at = frame.slots as i32 + 4 * slot as i32;
     match (register.hw_enc() as u8, store) {
         (low @ 0..8, true) => store_low(low, at, code),
         (low @ 0..8, false) => access(moved(false), low, Place::Near(SP, at), code),

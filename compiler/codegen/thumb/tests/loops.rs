@@ -3,7 +3,7 @@
 use super::ARCHITECTURE;
 use super::decoder::{decode, decode_for};
 use crate::own::InstructionSet;
-use crate::thumb::compile_kernel;
+use crate::thumb::KERNELS;
 use crate::thumb::set::{Condition, Thumb2};
 use modelc_kernel::intervals::Assumed;
 use modelc_kernel::passes::narrow;
@@ -18,7 +18,7 @@ fn last_loop(text: &str) -> Option<Vec<String>> {
 /// Compiles a kernel for a level, and decodes its last loop: see [`last_loop`].
 fn last_loop_of(level: &str, architecture: &str, text: &str) -> Option<Vec<String>> {
     let kernel = narrow(&parse_kernel(text).unwrap(), &Assumed::default());
-    let code = compile_kernel(&kernel, machine(level).unwrap()).unwrap();
+    let code = KERNELS.code(&kernel, machine(level).unwrap()).unwrap();
     let lines = decode_for(architecture, &code.bytes)?;
     let ends = |line: &String| (line.starts_with('b') || line.starts_with("le ")) && line.contains("0x");
     let end = lines.iter().rposition(ends).expect("a branch back");
@@ -208,7 +208,7 @@ fn unaligned_words_are_read_in_pieces_where_they_trap() {
     }";
     let kernel = narrow(&parse_kernel(text).unwrap(), &Assumed::default());
     for (level, bytes) in [("cortex-m4f", 0), ("cortex-m4f+strict-align", 4)] {
-        let Some(lines) = decode(&compile_kernel(&kernel, machine(level).unwrap()).unwrap().bytes) else {
+        let Some(lines) = decode(&KERNELS.code(&kernel, machine(level).unwrap()).unwrap().bytes) else {
             return eprintln!("skipped: no decoder");
         };
         assert_eq!(lines.iter().filter(|line| line.starts_with("ldrb") || line.starts_with("ldrsb")).count(), bytes, "{level}: {lines:#?}");

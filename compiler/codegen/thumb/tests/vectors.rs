@@ -3,8 +3,8 @@
 use super::ARCHITECTURE;
 use super::decoder::decode_for;
 use crate::own::words::Element;
+use crate::thumb::KERNELS;
 use crate::thumb::access::Place;
-use crate::thumb::compile_kernel;
 use crate::thumb::encode::{Assembler, Flags, Operand};
 use crate::thumb::rows::*;
 use crate::thumb::vectors::{Part, Vector, access_vector, choose_lanes, predicate, step_vector};
@@ -129,7 +129,7 @@ fn rests_are_counted_lanes() {
       store z[0], %1 active 11
     }";
     let kernel = narrow(&parse_kernel(text).unwrap(), &Assumed::default());
-    let code = compile_kernel(&kernel, machine("cortex-m55").unwrap()).unwrap();
+    let code = KERNELS.code(&kernel, machine("cortex-m55").unwrap()).unwrap();
     let Some(lines) = decode_for(ARCHITECTURE, &code.bytes) else { return eprintln!("skipped: no decoder") };
     let count = |name: &str| lines.iter().filter(|line| line.starts_with(name)).count();
     assert_eq!([count("vctp"), count("vldrbt"), count("vstrbt"), count("vmlava"), count("ldrb")], [1, 1, 1, 1, 0], "{lines:?}");
@@ -157,7 +157,7 @@ fn products_of_vectors_load_and_multiply() {
       store y[3], %4
     }";
     let kernel = narrow(&parse_kernel(text).unwrap(), &Assumed::default());
-    let code = compile_kernel(&kernel, machine("cortex-m55").unwrap()).unwrap();
+    let code = KERNELS.code(&kernel, machine("cortex-m55").unwrap()).unwrap();
     let Some(lines) = decode_for(ARCHITECTURE, &code.bytes) else { return eprintln!("skipped: no decoder") };
     let count = |name: &str| lines.iter().filter(|line| line.starts_with(name)).count();
     assert_eq!([count("vldrb"), count("vldrw"), count("vmlava")], [2, 2, 4], "{lines:?}");

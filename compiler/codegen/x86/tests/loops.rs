@@ -1,6 +1,6 @@
 //! Tests of hot loops: they hold the expected instructions only, without moves and without spills.
 
-use crate::x86::listing;
+use crate::x86::KERNELS;
 use modelc_kernel::text::parse_kernel;
 use modelc_kernel::{BufferKind, ConvertOp, DotOp, Kernel, KernelBuilder, Lane, Type, Value};
 use modelc_machine::{CpuMachine, machine};
@@ -75,7 +75,7 @@ fn tiles_stay_in_registers() {
     ];
     for (level, dot, instruction, rows, vectors, unroll) in cases {
         let machine = machine(level).expect("a level");
-        let text = listing(&tile(machine, dot, rows, vectors, unroll), machine).unwrap();
+        let text = KERNELS.text(&tile(machine, dot, rows, vectors, unroll), machine).unwrap();
         let hot = hottest(&text, instruction);
         let products = usize::from(rows * vectors) * unroll as usize;
         assert_eq!(hot.matches(instruction).count(), products, "{level} {rows}x{vectors}:\n{hot}");
@@ -91,7 +91,7 @@ fn tiles_stay_in_registers() {
 #[test]
 fn products_repeat_an_element_of_memory_that_no_other_reads() {
     let machine = machine("x86-64-v4").expect("a level");
-    let text = listing(&tile(machine, None, 14, 1, 2), machine).unwrap();
+    let text = KERNELS.text(&tile(machine, None, 14, 1, 2), machine).unwrap();
     let hot = hottest(&text, "vfmadd231ps");
     assert_eq!(hot.matches("{1to16}").count() + hot.matches("bcst").count(), 28, "{hot}");
     assert!(!hot.contains("vpbroadcastd"), "{hot}");
@@ -111,7 +111,7 @@ fn loads_that_one_instruction_uses_are_part_of_it() {
         let result = b.mul(sum, half);
         b.store(out, i, 0, result);
     });
-    let text = listing(&b.finish(), machine).unwrap();
+    let text = KERNELS.text(&b.finish(), machine).unwrap();
     let hot = hottest(&text, "vaddps");
     let lines: Vec<&str> = hot.lines().skip(1).map(str::trim).collect();
     let names: Vec<&str> = lines.iter().map(|line| line.split(' ').next().unwrap_or_default()).collect();
@@ -138,7 +138,7 @@ fn sums_are_scaled_in_place_and_narrowed_as_they_are_stored() {
             b.store(out, i, k, bytes);
         }
     });
-    let text = listing(&b.finish(), machine).unwrap();
+    let text = KERNELS.text(&b.finish(), machine).unwrap();
     let hot = hottest(&text, "vcvttps2dq");
     let names: Vec<&str> = hot.lines().skip(1).map(|line| line.trim().split(' ').next().unwrap_or_default()).collect();
     // The addend of both is not copied, and no separate store exists.
@@ -163,7 +163,7 @@ fn elements_of_streamed_buffers_are_fetched_before_their_access() {
         let machine = machine(level).expect("a level");
         let [plain, fetched] = ["", " streamed"].map(|streamed| {
             let kernel = parse_kernel(&text(streamed)).expect("a kernel");
-            listing(&kernel, machine).unwrap()
+            KERNELS.text(&kernel, machine).unwrap()
         });
         assert!(!plain.contains("prefetch"), "{plain}");
         let hot = hottest(&fetched, "prefetch");

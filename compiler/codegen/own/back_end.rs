@@ -1,34 +1,36 @@
-//! The back end for aarch64. Cranelift compiles the driver.
+//! The back end of machines with 64-bit registers. It compiles kernels; Cranelift compiles the driver.
 
-use super::{compile_kernel, listing};
+use super::kernels::KernelCompiler;
 use crate::back_end::{BackEnd, Listing};
 use crate::clif::Cranelift;
 use crate::driver::language::{Function, KernelConvention};
-use crate::{Code, CodegenError, RelocationKind, Unsupported};
+use crate::{Code, CodegenError, RelocationKind};
 use modelc_interface::Layout;
 use modelc_kernel::Kernel;
 use modelc_machine::CpuMachine;
 
-/// Back end for kernels on aarch64.
-pub struct Arm<'a> {
+/// Back end for a machine with 64-bit registers.
+pub struct LongBackEnd<'a> {
     machine: &'a CpuMachine,
+    kernels: KernelCompiler,
+    convention: KernelConvention,
     driver: Cranelift<'a>,
 }
 
-impl<'a> Arm<'a> {
-    /// Makes the back end of a machine.
-    pub fn new(machine: &'a CpuMachine, driver: Cranelift<'a>) -> Self {
-        Self { machine, driver }
+impl<'a> LongBackEnd<'a> {
+    /// Makes the back end of a machine, with the kernels of its instruction set and their calling convention.
+    pub fn new(machine: &'a CpuMachine, kernels: KernelCompiler, convention: KernelConvention, driver: Cranelift<'a>) -> Self {
+        Self { machine, kernels, convention, driver }
     }
 }
 
-impl BackEnd for Arm<'_> {
+impl BackEnd for LongBackEnd<'_> {
     fn kernel(&self, kernel: &Kernel) -> Result<Code, CodegenError> {
-        compile_kernel(kernel, self.machine)
+        self.kernels.code(kernel, self.machine)
     }
 
     fn kernel_convention(&self) -> KernelConvention {
-        KernelConvention::Target
+        self.convention
     }
 
     fn layout(&self) -> Layout {
@@ -44,10 +46,7 @@ impl BackEnd for Arm<'_> {
     }
 
     fn listing(&self, kernel: &Kernel, what: Listing) -> Result<String, CodegenError> {
-        match what {
-            Listing::Cranelift => Err(Unsupported::NotCranelift(self.machine.level).into()),
-            Listing::Machine => listing(kernel, self.machine),
-        }
+        self.kernels.listing(kernel, self.machine, what)
     }
 
     fn guard(&self, body: u32) -> Option<Code> {
