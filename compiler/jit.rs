@@ -153,7 +153,7 @@ impl Jit {
         self.instance_in_order(threads, Order::Any)
     }
 
-    /// Makes an instance that runs the parts of kernels on `threads` threads in a given order.
+    /// Makes an instance that runs the ranges of kernels on `threads` threads in a given order.
     ///
     /// # Errors
     /// The errors of [`Jit::instance`].

@@ -34,7 +34,7 @@ impl Cut {
     }
 }
 
-/// Returns disjoint candidates for cuts, largest peak first, and the method's total work. `threads` parts are computed at the same time.
+/// Returns disjoint candidates for cuts, largest peak first, and the method's total work. `threads` bands or batches are computed at the same time.
 pub fn candidates(module: &Module, flow: &Flow, threads: u64) -> (Vec<Cut>, u64) {
     let uses = uses_of(flow);
     let regions = batches::regions(module, flow, &uses);
