@@ -118,23 +118,10 @@ pub(crate) fn compile_with(
     }
     let interface = Interface::new(program, &options.name, back_end.layout());
     limits::check(&interface, program)?;
-    let external = (!embeds).then(|| {
-        let topology = if options.weights == WeightsFrom::File { Topology::new(levels) } else { Topology::default() };
-        (WeightsHeader::new(&topology, &interface, &constants), topology)
-    });
-    let mut functions = Vec::new();
-    let mut level_kernels = Vec::new();
-    for (number, level) in levels.iter().enumerate() {
-        let convention = back_ends[number].kernel_convention();
-        level_kernels.push(LevelKernels { level: *level, convention, first: functions.len() as u32 });
-        functions.extend(level.program.kernels.iter().map(|kernel| {
-            let name = format!("{}{}", kernel.name, level_suffix(levels, number));
-            Body::from(NO_CODE).into_function(name, false, Some(number))
-        }));
-    }
+    let external = (!embeds).then(|| external_weights(levels, options, &interface, &constants));
+    let (mut functions, level_kernels) = kernel_functions(levels, back_ends);
     let mut imports = imports(program);
-    let embedded = embeds && constants.bytes > 0;
-    let mut data: Vec<Section> = embedded.then(|| Section::weights(program)).into_iter().collect();
+    let mut data: Vec<Section> = (embeds && constants.bytes > 0).then(|| Section::weights(program)).into_iter().collect();
     let mut below = Below::default();
     let gpu = match &program.device {
         Some(device) => {
@@ -161,17 +148,38 @@ pub(crate) fn compile_with(
     below.init = below.init.max(features.as_ref().map_or(0, |code| u64::from(code.stack_bytes)));
     functions.extend(features.map(|code| Body::from(code).into_function("cpu".into(), false, None)));
     // The driver needs only the stack sizes of kernels. So it is compiled at the same time, and written again when these sizes are known.
-    let beside = || {
-        let (mut functions, mut data) = (functions.clone(), data.clone());
-        let driver = Driver::new(&context, &**back_end, (&mut functions, &mut data)).entries(below);
-        driver.map(|_| functions).unwrap_or_default()
-    };
-    let (codes, known) = modelc_parallel::both(|| compile_kernels(levels, back_ends), beside);
+    let early = || early_driver(&context, &**back_end, (functions.clone(), data.clone()), below);
+    let (codes, known) = modelc_parallel::both(|| compile_kernels(levels, back_ends), early);
     functions.iter_mut().zip(codes?.into_iter().flatten()).for_each(|(kernel, code)| kernel.code = code);
     guarded("the functions that kernels call", || add_support(&mut functions, &**back_end))?;
     let Whole { functions, data, stack_bytes } = with_driver(&context, &**back_end, (functions, data), &known, below)?;
     let levels = levels.iter().map(|level| level.machine.level).collect();
     Ok(CompiledModel { functions, levels, stack_bytes, interface, constants, data, imports, external, module_bytes })
+}
+
+/// Returns the header and the topology of a separate file of weights.
+fn external_weights(
+    levels: &[Level<'_>],
+    options: &DriverOptions,
+    interface: &Interface,
+    constants: &ConstantLayout,
+) -> (WeightsHeader, Topology) {
+    let topology = if options.weights == WeightsFrom::File { Topology::new(levels) } else { Topology::default() };
+    (WeightsHeader::new(&topology, interface, constants), topology)
+}
+
+/// Makes a function without code for each kernel, level by level. Returns the functions, and the place of each level's kernels among them.
+fn kernel_functions<'a>(levels: &[Level<'a>], back_ends: &[Box<dyn BackEnd + '_>]) -> (Vec<CompiledFunction>, Vec<LevelKernels<'a>>) {
+    let (mut functions, mut level_kernels) = (Vec::new(), Vec::new());
+    for (number, level) in levels.iter().enumerate() {
+        let convention = back_ends[number].kernel_convention();
+        level_kernels.push(LevelKernels { level: *level, convention, first: functions.len() as u32 });
+        functions.extend(level.program.kernels.iter().map(|kernel| {
+            let name = format!("{}{}", kernel.name, level_suffix(levels, number));
+            Body::from(NO_CODE).into_function(name, false, Some(number))
+        }));
+    }
+    (functions, level_kernels)
 }
 
 /// Stack in bytes that rows of calls may need on machines with 32-bit registers. Programs of microcontrollers have few kilobytes of memory.
@@ -194,6 +202,17 @@ struct Whole {
 /// save little.
 fn longest_row(context: &Context<'_>, back_end: &dyn BackEnd) -> Option<usize> {
     back_end.distance().and_then(|_| driver::longest(context))
+}
+
+/// Compiles the driver's functions before kernels have code. Returns all functions; none if the driver has a mistake, which is then found again.
+fn early_driver(
+    context: &Context<'_>,
+    back_end: &dyn BackEnd,
+    (mut functions, mut data): (Vec<CompiledFunction>, Vec<Section>),
+    below: Below,
+) -> Vec<CompiledFunction> {
+    let driver = Driver::new(context, back_end, (&mut functions, &mut data)).entries(below);
+    driver.map(|_| functions).unwrap_or_default()
 }
 
 /// Adds the driver's functions and data to those of kernels. Rows of calls take more stack than calls in code, so an object has none if only code keeps

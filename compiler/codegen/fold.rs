@@ -77,71 +77,89 @@ pub(super) struct Narrowed {
 /// saturates is outside the range of bytes before and after the addition. Narrowing is monotonic, so limits that are bytes can be applied after it.
 /// Lanes that two shifts extend from their low halves need no first saturation.
 pub(super) fn narrowed_sums(kernel: &Kernel) -> FxHashMap<Value, Narrowed> {
-    let once = used_once(kernel);
-    let (mut constants, mut sums, mut narrowed) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
-    let (mut larger, mut smaller) = (FxHashMap::default(), FxHashMap::default());
-    let (mut left, mut right) = (FxHashMap::default(), FxHashMap::default());
-    for region in kernel.regions() {
-        for statement in &region.statements {
+    let vectors = OperationsOnVectors::of(kernel);
+    vectors.narrowed.iter().filter_map(|(&value, &signed)| Some((value, vectors.pattern(value, signed)?))).collect()
+}
+
+/// Operands of operations on vectors of 32-bit lanes whose results are used once, by the results.
+#[derive(Default)]
+struct OperationsOnVectors {
+    constants: FxHashMap<Value, i32>,
+    sums: FxHashMap<Value, [Value; 2]>,
+    larger: FxHashMap<Value, [Value; 2]>,
+    smaller: FxHashMap<Value, [Value; 2]>,
+    shifted_left: FxHashMap<Value, [Value; 2]>,
+    shifted_right: FxHashMap<Value, [Value; 2]>,
+    /// Operands of narrowings to bytes, `true` if these are signed.
+    narrowed: FxHashMap<Value, bool>,
+}
+
+impl OperationsOnVectors {
+    fn of(kernel: &Kernel) -> Self {
+        let (once, mut found) = (used_once(kernel), Self::default());
+        for statement in kernel.regions().flat_map(|region| &region.statements) {
             let [result] = statement.results[..] else { continue };
             let ty = kernel.ty(result);
-            let is_vector = ty.lane == Lane::I32 && ty.lanes > 1 && once.contains(result);
-            match statement.inst {
+            let operations = match statement.inst {
                 Inst::Constant { bits } if ty.lane == Lane::I32 => {
-                    constants.insert(result, bits as u32 as i32);
-                }
-                Inst::Binary { op: BinaryOp::SignedAddInRange, a, b } if is_vector => {
-                    sums.insert(result, (a, b));
-                }
-                Inst::Binary { op: BinaryOp::SignedMax, a, b } if is_vector => {
-                    larger.insert(result, (a, b));
-                }
-                Inst::Binary { op: BinaryOp::SignedMin, a, b } if is_vector => {
-                    smaller.insert(result, (a, b));
-                }
-                Inst::Binary { op: BinaryOp::ShiftLeft, a, b } if is_vector => {
-                    left.insert(result, (a, b));
-                }
-                Inst::Binary { op: BinaryOp::ShiftRightSigned, a, b } if is_vector => {
-                    right.insert(result, (a, b));
+                    found.constants.insert(result, bits as u32 as i32);
+                    continue;
                 }
                 Inst::Convert { op: op @ (ConvertOp::NarrowSigned | ConvertOp::NarrowUnsigned), a } if ty.lane == Lane::I8 => {
-                    narrowed.insert(a, op == ConvertOp::NarrowSigned);
+                    found.narrowed.insert(a, op == ConvertOp::NarrowSigned);
+                    continue;
                 }
-                _ => {}
+                Inst::Binary { op: BinaryOp::SignedAddInRange, .. } => &mut found.sums,
+                Inst::Binary { op: BinaryOp::SignedMax, .. } => &mut found.larger,
+                Inst::Binary { op: BinaryOp::SignedMin, .. } => &mut found.smaller,
+                Inst::Binary { op: BinaryOp::ShiftLeft, .. } => &mut found.shifted_left,
+                Inst::Binary { op: BinaryOp::ShiftRightSigned, .. } => &mut found.shifted_right,
+                _ => continue,
+            };
+            if let Inst::Binary { a, b, .. } = statement.inst
+                && ty.lane == Lane::I32
+                && ty.lanes > 1
+                && once.contains(result)
+            {
+                operations.insert(result, [a, b]);
             }
         }
+        found
     }
-    // The operand that is not a constant, and the constant.
-    let with_number = |&(a, b): &(Value, Value)| {
-        let number = |value: &Value| constants.get(value).copied();
-        number(&b).map(|n| (a, n)).or_else(|| Some((b, number(&a)?)))
-    };
-    let small = |&(_, number): &(Value, i32)| number.unsigned_abs() < 1 << 14;
-    let sum = |value: Value| sums.get(&value).and_then(with_number).filter(small);
-    let half = |shifts: &FxHashMap<Value, (Value, Value)>, value: Value| {
-        let &(shifted, count) = shifts.get(&value)?;
-        (constants.get(&count) == Some(&16)).then_some(shifted)
-    };
-    let low_halves = |value: Value| half(&left, half(&right, value)?);
-    // A value with a limit that fits a byte, and the limit.
-    let under = |limits: &FxHashMap<Value, (Value, Value)>, value: Value, signed: bool| {
-        let (below, limit) = limits.get(&value).and_then(with_number)?;
-        let byte = if signed { i8::try_from(limit).ok() } else { u8::try_from(limit).ok().map(|n| n as i8) };
-        Some((below, byte?))
-    };
-    let found = narrowed.iter().filter_map(|(&narrowed, &signed)| {
-        let smaller = under(&smaller, narrowed, signed);
+
+    /// Returns the pattern that ends in a narrowed value; `None` if there is nothing but the narrowing.
+    fn pattern(&self, narrowed: Value, signed: bool) -> Option<Narrowed> {
+        let smaller = self.limited(&self.smaller, narrowed, signed);
         let value = smaller.map_or(narrowed, |(value, _)| value);
-        let larger = under(&larger, value, signed);
+        let larger = self.limited(&self.larger, value, signed);
         let value = larger.map_or(value, |(value, _)| value);
-        let (value, added) = sum(value).map_or((value, 0), |(value, number)| (value, number as i16));
-        let halves = low_halves(value);
+        let sum =
+            self.sums.get(&value).and_then(|&operands| self.with_number(operands)).filter(|(_, number)| number.unsigned_abs() < 1 << 14);
+        let (value, added) = sum.map_or((value, 0), |(value, number)| (value, number as i16));
+        let halves = self.half(&self.shifted_right, value).and_then(|value| self.half(&self.shifted_left, value));
         let (value, low_halves) = (halves.unwrap_or(value), halves.is_some());
         let [least, most] = [larger, smaller].map(|limit| limit.map(|(_, byte)| byte));
-        (value != narrowed).then_some((narrowed, Narrowed { value, low_halves, added, least, most }))
-    });
-    found.collect()
+        (value != narrowed).then_some(Narrowed { value, low_halves, added, least, most })
+    }
+
+    /// Returns the operand that is not a constant, and the constant.
+    fn with_number(&self, [a, b]: [Value; 2]) -> Option<(Value, i32)> {
+        let number = |value: &Value| self.constants.get(value).copied();
+        number(&b).map(|n| (a, n)).or_else(|| Some((b, number(&a)?)))
+    }
+
+    /// Returns the operand of a shift by 16.
+    fn half(&self, shifts: &FxHashMap<Value, [Value; 2]>, value: Value) -> Option<Value> {
+        let &[shifted, count] = shifts.get(&value)?;
+        (self.constants.get(&count) == Some(&16)).then_some(shifted)
+    }
+
+    /// Returns a value with a limit that fits a byte, and the limit.
+    fn limited(&self, limits: &FxHashMap<Value, [Value; 2]>, value: Value, signed: bool) -> Option<(Value, i8)> {
+        let (below, limit) = self.with_number(*limits.get(&value)?)?;
+        let byte = if signed { i8::try_from(limit).ok() } else { u8::try_from(limit).ok().map(|n| n as i8) };
+        Some((below, byte?))
+    }
 }
 
 struct Load {

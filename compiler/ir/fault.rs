@@ -325,6 +325,18 @@ fn shown_types(types: &[Type]) -> String {
     types.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
+impl ResultsExpected {
+    /// Returns the end of a sentence about results.
+    fn text(&self) -> String {
+        match self {
+            Self::VisibleShapes => "whose extents only it knows".into(),
+            Self::Truth => "it must return one truth value".into(),
+            Self::Types(types) => format!("it must return {}", shown_types(types)),
+            Self::SameExtents => "with other extents than it takes".into(),
+        }
+    }
+}
+
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -381,15 +393,7 @@ impl fmt::Display for Misfit {
                 write!(f, "operand {operand} is {}, {of} takes {}", shown(found), shown(expected))
             }
             Self::Arguments { function, expected, found } => write!(f, "@{function} takes {expected} operands, {found} are given"),
-            Self::Results { function, expected, found } => {
-                let found = shown_types(found);
-                match expected {
-                    ResultsExpected::VisibleShapes => write!(f, "@{function} returns {found}, whose extents only it knows"),
-                    ResultsExpected::Truth => write!(f, "@{function} returns {found}, it must return one truth value"),
-                    ResultsExpected::Types(types) => write!(f, "@{function} returns {found}, it must return {}", shown_types(types)),
-                    ResultsExpected::SameExtents => write!(f, "@{function} returns {found}, with other extents than it takes"),
-                }
-            }
+            Self::Results { function, expected, found } => write!(f, "@{function} returns {}, {}", shown_types(found), expected.text()),
         }
     }
 }

@@ -282,14 +282,53 @@ impl<'a> Lowering<'a> {
                 let (mask, a, b) = (self.get(*mask)?, self.get(*a)?, self.get(*b)?);
                 Ok(self.select(&mask, &a, &b))
             }
-            Inst::Convert { op, a } => {
-                let from = self.ty(*a).lane;
-                let a = match self.widened_loads.get(a).cloned() {
-                    Some(load) => self.load_widened(&load, *op == ConvertOp::SignExtend, self.ty(*a))?,
-                    None => self.get(*a)?,
-                };
-                self.convert(*op, &a, from, ty.lane)
+            Inst::Convert { op, a } => self.converted(*op, *a, ty),
+            Inst::Splat { .. } | Inst::Extract { .. } | Inst::Join { .. } | Inst::Part { .. } | Inst::Shuffle { .. } => {
+                self.permuted(inst, ty)
             }
+            Inst::MulHigh { signed, a, b } => {
+                let (a, b) = (self.get(*a)?, self.get(*b)?);
+                Ok(self.multiply_high(*signed, &a, &b))
+            }
+            Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
+                let (a, b) = (self.get(*a)?, self.get(*b)?);
+                Ok(self.doubling_high_multiply(&a, &b, *saturates))
+            }
+            Inst::RoundingDivideByPowerOfTwo { a, b } => self.rounding_divide_values(*a, *b),
+            Inst::Dot { op, .. } if op.is_of_few_machines() => self.unsupported(Operation::Dot(*op), ty),
+            Inst::Dot { op, accumulator, a, b } => {
+                let (accumulator, a, b) = (self.get(*accumulator)?, self.get(*a)?, self.get(*b)?);
+                Ok(self.dot(*op, &accumulator, &a, &b))
+            }
+            Inst::Horizontal { op, a } => {
+                let a = self.get(*a)?;
+                self.horizontal(*op, a)
+            }
+            Inst::FirstLanes { .. } => self.unsupported(Operation::FirstLanes, ty),
+            Inst::Load { .. } | Inst::LoadSplat { .. } | Inst::LoadSplatGroup { .. } | Inst::Gather { .. } => self.loaded(inst, ty),
+            Inst::Store { .. }
+            | Inst::For { .. }
+            | Inst::Divide { .. }
+            | Inst::Loop { .. }
+            | Inst::If { .. }
+            | Inst::FailIf { .. }
+            | Inst::Barrier => self.bug(Mistake::Route(Route::Value)),
+        }
+    }
+
+    /// Lowers a conversion. A load that is only widened is a part of it.
+    fn converted(&mut self, op: ConvertOp, a: Value, ty: Type) -> Result<Held, CodegenError> {
+        let from = self.ty(a);
+        let a = match self.widened_loads.get(&a).cloned() {
+            Some(load) => self.load_widened(&load, op == ConvertOp::SignExtend, from)?,
+            None => self.get(a)?,
+        };
+        self.convert(op, &a, from.lane, ty.lane)
+    }
+
+    /// Lowers an instruction that moves lanes between registers.
+    fn permuted(&mut self, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
+        match inst {
             Inst::Splat { a } => {
                 let a = self.get(*a)?;
                 Ok(self.splat(&a, ty))
@@ -311,37 +350,19 @@ impl<'a> Lowering<'a> {
                 let (a, b) = (self.get(*a)?, self.get(*b)?);
                 Ok(self.shuffle(&a, &b, lanes, ty))
             }
-            Inst::MulHigh { signed, a, b } => {
-                let (a, b) = (self.get(*a)?, self.get(*b)?);
-                Ok(self.multiply_high(*signed, &a, &b))
-            }
-            Inst::SaturatingRoundingDoublingHighMul { a, b, saturates } => {
-                let (a, b) = (self.get(*a)?, self.get(*b)?);
-                Ok(self.doubling_high_multiply(&a, &b, *saturates))
-            }
-            Inst::RoundingDivideByPowerOfTwo { a, b } => self.rounding_divide_values(*a, *b),
-            Inst::Dot { op, .. } if op.is_of_few_machines() => self.unsupported(Operation::Dot(*op), ty),
-            Inst::Dot { op, accumulator, a, b } => {
-                let (accumulator, a, b) = (self.get(*accumulator)?, self.get(*a)?, self.get(*b)?);
-                Ok(self.dot(*op, &accumulator, &a, &b))
-            }
-            Inst::Horizontal { op, a } => {
-                let a = self.get(*a)?;
-                self.horizontal(*op, a)
-            }
-            Inst::FirstLanes { .. } => self.unsupported(Operation::FirstLanes, ty),
+            _ => self.bug(Mistake::Route(Route::Value)),
+        }
+    }
+
+    /// Lowers a load.
+    fn loaded(&mut self, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
+        match inst {
             Inst::Load { mask: Some(_), .. } => self.unsupported(Operation::MaskedLoad, ty),
             Inst::Load { buffer, index, offset, active, mask: None } => self.load(*buffer, *index, *offset, *active, ty),
             Inst::LoadSplat { buffer, index, offset } => self.load_splat(*buffer, *index, *offset, ty),
             Inst::LoadSplatGroup { buffer, index, offset, group } => self.load_splat_group(*buffer, *index, *offset, *group, ty),
             Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds, ty),
-            Inst::Store { .. }
-            | Inst::For { .. }
-            | Inst::Divide { .. }
-            | Inst::Loop { .. }
-            | Inst::If { .. }
-            | Inst::FailIf { .. }
-            | Inst::Barrier => self.bug(Mistake::Route(Route::Value)),
+            _ => self.bug(Mistake::Route(Route::Value)),
         }
     }
 }

@@ -254,26 +254,7 @@ impl<'k> Lowering<'k> {
             Inst::Dot { op, accumulator, a, b } => self.dot(*op, *accumulator, *a, *b)?,
             Inst::Horizontal { op, a } => self.horizontal(*op, *a)?,
             Inst::FirstLanes { .. } => return Err(self.unsupported(Operation::FirstLanes, ty)),
-            Inst::Load { mask: Some(_), .. } => return Err(self.unsupported(Operation::MaskedLoad, ty)),
-            Inst::Load { buffer, index, offset, active, mask: None } => self.load(*buffer, (*index, *offset), *active, ty)?,
-            Inst::LoadSplat { buffer, index, offset } => {
-                let element = self.load(*buffer, (*index, *offset), 1, Type::scalar(ty.lane))?;
-                let part = self.out.vector(register, &vec![element[0]; register.lanes.into()]);
-                vec![part; usize::from(ty.lanes.div_ceil(4))]
-            }
-            Inst::LoadSplatGroup { buffer, index, offset, group } => {
-                let of_group = Type::vector(ty.lane, *group);
-                let loaded = self.load(*buffer, (*index, *offset), *group, of_group)?;
-                let of_group = self.register(of_group)?;
-                if of_group == register {
-                    loaded.iter().copied().cycle().take(ty.lanes.div_ceil(4).into()).collect()
-                } else {
-                    let lanes = self.lanes(&loaded, of_group);
-                    let part = self.out.vector(register, &lanes.into_iter().cycle().take(register.lanes.into()).collect::<Vec<_>>());
-                    vec![part; usize::from(ty.lanes.div_ceil(4))]
-                }
-            }
-            Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds, ty)?,
+            Inst::Load { .. } | Inst::LoadSplat { .. } | Inst::LoadSplatGroup { .. } | Inst::Gather { .. } => self.loaded(inst, ty)?,
             Inst::Store { .. }
             | Inst::For { .. }
             | Inst::Divide { .. }
@@ -284,6 +265,33 @@ impl<'k> Lowering<'k> {
                 return Err(CodegenError::lowering(self.kernel, Mistake::Route(Route::Value)));
             }
         })
+    }
+
+    /// Lowers a load.
+    fn loaded(&mut self, inst: &Inst, ty: Type) -> Result<Held, CodegenError> {
+        let register = self.register(ty)?;
+        match inst {
+            Inst::Load { mask: Some(_), .. } => Err(self.unsupported(Operation::MaskedLoad, ty)),
+            Inst::Load { buffer, index, offset, active, mask: None } => self.load(*buffer, (*index, *offset), *active, ty),
+            Inst::LoadSplat { buffer, index, offset } => {
+                let element = self.load(*buffer, (*index, *offset), 1, Type::scalar(ty.lane))?;
+                let part = self.out.vector(register, &vec![element[0]; register.lanes.into()]);
+                Ok(vec![part; usize::from(ty.lanes.div_ceil(4))])
+            }
+            Inst::LoadSplatGroup { buffer, index, offset, group } => {
+                let of_group = Type::vector(ty.lane, *group);
+                let loaded = self.load(*buffer, (*index, *offset), *group, of_group)?;
+                let of_group = self.register(of_group)?;
+                if of_group == register {
+                    return Ok(loaded.iter().copied().cycle().take(ty.lanes.div_ceil(4).into()).collect());
+                }
+                let lanes = self.lanes(&loaded, of_group);
+                let part = self.out.vector(register, &lanes.into_iter().cycle().take(register.lanes.into()).collect::<Vec<_>>());
+                Ok(vec![part; usize::from(ty.lanes.div_ceil(4))])
+            }
+            Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds, ty),
+            _ => Err(CodegenError::lowering(self.kernel, Mistake::Route(Route::Value))),
+        }
     }
 
     /// Makes a constant; an integer has its sign repeated.

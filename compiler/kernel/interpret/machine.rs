@@ -164,13 +164,8 @@ impl<'k, 'b> Machine<'k, 'b> {
                 let from = self.lane(*a);
                 self.get(*a).iter().map(|&a| lane::convert(*op, from, ty.lane, a)).collect()
             }
-            Inst::Splat { a } => vec![self.get(*a)[0]; lanes],
-            Inst::Extract { a, lane } => vec![self.get(*a)[usize::from(*lane)]],
-            Inst::Join { a, b } => [&self.get(*a)[..], &self.get(*b)[..]].concat(),
-            Inst::Part { a, first } => self.get(*a)[usize::from(*first)..][..lanes].to_vec(),
-            Inst::Shuffle { a, b, lanes } => {
-                let both = [&self.get(*a)[..], &self.get(*b)[..]].concat();
-                lanes.iter().map(|&lane| both[usize::from(lane)]).collect()
+            Inst::Splat { .. } | Inst::Extract { .. } | Inst::Join { .. } | Inst::Part { .. } | Inst::Shuffle { .. } => {
+                self.permuted(inst, lanes)?
             }
             Inst::MulHigh { signed, a, b } => self.zip(*a, *b, |a, b| wide::mul_high(*signed, a, b)),
             Inst::SaturatingRoundingDoublingHighMul { a, b, .. } => self.zip(*a, *b, wide::saturating_rounding_doubling_high_mul),
@@ -184,6 +179,37 @@ impl<'k, 'b> Machine<'k, 'b> {
                 let count = self.index(*count);
                 (0..lanes as i64).map(|lane| u64::from(lane < count)).collect()
             }
+            Inst::Load { .. } | Inst::LoadSplat { .. } | Inst::LoadSplatGroup { .. } | Inst::Gather { .. } => self.loaded(inst, lanes)?,
+            Inst::Store { .. }
+            | Inst::For { .. }
+            | Inst::Divide { .. }
+            | Inst::Loop { .. }
+            | Inst::If { .. }
+            | Inst::FailIf { .. }
+            | Inst::Barrier => {
+                return Err(Fault::Rule(RuleFault::NoResult));
+            }
+        })
+    }
+
+    /// Moves lanes between values.
+    fn permuted(&self, inst: &Inst, lanes: usize) -> Result<Lanes, Fault> {
+        Ok(match inst {
+            Inst::Splat { a } => vec![self.get(*a)[0]; lanes],
+            Inst::Extract { a, lane } => vec![self.get(*a)[usize::from(*lane)]],
+            Inst::Join { a, b } => [&self.get(*a)[..], &self.get(*b)[..]].concat(),
+            Inst::Part { a, first } => self.get(*a)[usize::from(*first)..][..lanes].to_vec(),
+            Inst::Shuffle { a, b, lanes } => {
+                let both = [&self.get(*a)[..], &self.get(*b)[..]].concat();
+                lanes.iter().map(|&lane| both[usize::from(lane)]).collect()
+            }
+            _ => return Err(Fault::Rule(RuleFault::NoResult)),
+        })
+    }
+
+    /// Loads lanes from memory. Lanes that are not active are 0.
+    fn loaded(&mut self, inst: &Inst, lanes: usize) -> Result<Lanes, Fault> {
+        Ok(match inst {
             Inst::Load { buffer, index, offset, active, mask: Some(mask) } => {
                 let first = self.index(*index).wrapping_add(*offset);
                 let mut loaded = vec![0; lanes];
@@ -208,15 +234,7 @@ impl<'k, 'b> Machine<'k, 'b> {
                 elements.iter().copied().cycle().take(lanes).collect()
             }
             Inst::Gather { buffer, indices, offset, bounds } => self.gather(*buffer, *indices, *offset, *bounds)?,
-            Inst::Store { .. }
-            | Inst::For { .. }
-            | Inst::Divide { .. }
-            | Inst::Loop { .. }
-            | Inst::If { .. }
-            | Inst::FailIf { .. }
-            | Inst::Barrier => {
-                return Err(Fault::Rule(RuleFault::NoResult));
-            }
+            _ => return Err(Fault::Rule(RuleFault::NoResult)),
         })
     }
 

@@ -182,6 +182,18 @@ impl<'k> Printer<'k> {
             }
             Inst::Horizontal { op, a } => one(&format!("horizontal_{}", name(op)), *a, None),
             Inst::FirstLanes { count } => one("first_lanes", *count, Some(Type::INDEX)),
+            Inst::FailIf { condition, status } => format!("{}, {status}", one("fail_if", *condition, Some(MASK))),
+            Inst::Barrier => "barrier".into(),
+            Inst::Load { .. } | Inst::LoadSplat { .. } | Inst::LoadSplatGroup { .. } | Inst::Gather { .. } | Inst::Store { .. } => {
+                self.access(inst, result)
+            }
+            Inst::For { .. } | Inst::Divide { .. } | Inst::Loop { .. } | Inst::If { .. } => String::new(),
+        }
+    }
+
+    /// Returns the text of a load or a store; empty for other instructions.
+    fn access(&self, inst: &Inst, result: Option<Value>) -> String {
+        match inst {
             Inst::Load { buffer, index, offset, active, mask } => {
                 format!("load {}{}{}", self.element(*buffer, *index, *offset), self.active(result, *active), self.mask(*mask))
             }
@@ -198,9 +210,7 @@ impl<'k> Printer<'k> {
                     (self.element(*buffer, *index, *offset), self.operand(*value, scalar), self.active(Some(*value), *active));
                 format!("store {element}, {value}{active}{}", self.mask(*mask))
             }
-            Inst::FailIf { condition, status } => format!("{}, {status}", one("fail_if", *condition, Some(MASK))),
-            Inst::Barrier => "barrier".into(),
-            Inst::For { .. } | Inst::Divide { .. } | Inst::Loop { .. } | Inst::If { .. } => String::new(),
+            _ => String::new(),
         }
     }
 

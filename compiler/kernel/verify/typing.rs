@@ -36,10 +36,7 @@ impl Verifier<'_> {
     /// Checks instructions with a result of type `ty`.
     fn of_value(&self, inst: &Inst, ty: Type) -> Check {
         match inst {
-            Inst::Constant { bits } => {
-                let width = if ty.lane == Lane::Mask { 1 } else { 8 * ty.lane.bytes() };
-                require(width == 64 || bits >> width == 0, Rule::Constant(width))
-            }
+            Inst::Constant { bits } => fits(*bits, ty.lane),
             Inst::Binary { op, a, b } => {
                 self.all(&[*a, *b], ty)?;
                 require(takes_binary(*op, ty.lane), Rule::Binary(*op, ty))
@@ -73,12 +70,7 @@ impl Verifier<'_> {
                 self.all(&[*a, *b], ty)?;
                 require(ty.lane == Lane::I32, Rule::FixedPoint(ty))
             }
-            Inst::Dot { op, accumulator, a, b } => {
-                self.is(*accumulator, Type::vector(op.sum_lane(), ty.lanes))?;
-                self.is(*accumulator, ty)?;
-                require(!op.is_of_squares() || ty.lanes.is_multiple_of(4), Rule::Squares(ty))?;
-                self.all(&[*a, *b], op.operand_type(ty.lanes))
-            }
+            Inst::Dot { op, accumulator, a, b } => self.dot(*op, *accumulator, [*a, *b], ty),
             Inst::Horizontal { op, a } => {
                 let from = self.ty(*a)?;
                 require(ty == Type::scalar(from.lane) && ty.lane != Lane::Mask, Rule::Horizontal { op: *op, from, to: ty })
@@ -99,6 +91,13 @@ impl Verifier<'_> {
             | Inst::FailIf { .. }
             | Inst::Barrier => Ok(()),
         }
+    }
+
+    fn dot(&self, op: DotOp, accumulator: Value, factors: [Value; 2], ty: Type) -> Check {
+        self.is(accumulator, Type::vector(op.sum_lane(), ty.lanes))?;
+        self.is(accumulator, ty)?;
+        require(!op.is_of_squares() || ty.lanes.is_multiple_of(4), Rule::Squares(ty))?;
+        self.all(&factors, op.operand_type(ty.lanes))
     }
 
     fn compare(&self, op: CompareOp, a: Value, b: Value, ty: Type) -> Check {
@@ -199,6 +198,12 @@ impl Verifier<'_> {
 
 fn require(holds: bool, rule: Rule) -> Check {
     if holds { Ok(()) } else { Err(rule) }
+}
+
+/// Checks that the bits of a constant fit a lane.
+fn fits(bits: u64, lane: Lane) -> Check {
+    let width = if lane == Lane::Mask { 1 } else { 8 * lane.bytes() };
+    require(width == 64 || bits >> width == 0, Rule::Constant(width))
 }
 
 fn active_lanes(active: u16, ty: Type) -> Check {

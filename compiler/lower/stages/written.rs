@@ -49,25 +49,21 @@ pub(in crate::lower) fn write(
     let lifetimes = Lifetimes::new(request).map_err(|error| bug(error.to_string()))?;
     let mut memory_map = memory_map(request, plan, &lifetimes, vec![]);
     let peak = peak(plan, &memory_map);
-    let (mut steps, mut calls) = (Vec::new(), Vec::new());
-    for level in 0..frame.machines.len() {
-        let streams = &planned.streams;
-        let emission = Emission {
-            level,
-            module: frame.module,
-            size_bytes: usize::from(frame.options.machine.index_bits / 8),
-            addresses: &addresses,
-            alignment: frame.variables.alignment,
-            map: &memory_map,
-            bands,
-            streams,
-        };
-        let written = emission.write(&planned.items, pool);
-        let Written { steps: of_level, calls: of_steps } = written.map_err(|(error, group)| frame.unsupported(function, group, &error))?;
-        steps.push(of_level);
-        // The calls are the same for all levels.
-        calls = of_steps;
-    }
+    let emission = Emission {
+        level: 0,
+        module: frame.module,
+        size_bytes: usize::from(frame.options.machine.index_bits / 8),
+        addresses: &addresses,
+        alignment: frame.variables.alignment,
+        map: &memory_map,
+        bands,
+        streams: &planned.streams,
+    };
+    let write = |level: usize| Emission { level, ..emission }.write(&planned.items, pool);
+    let written = (0..frame.machines.len()).map(write).collect::<Result<Vec<Written>, _>>();
+    let mut levels = written.map_err(|(error, group)| frame.unsupported(function, group, &error))?;
+    // The calls are the same for all levels.
+    let calls = levels.last_mut().map(|written| std::mem::take(&mut written.calls)).unwrap_or_default();
     // The next kernel of a group may read working memory of the previous one.
     let live_at = |&(step, is_last): &(usize, bool)| {
         if is_last { lifetimes.live_after(plan, step) } else { lifetimes.live_within(request, plan, step) }
@@ -96,7 +92,7 @@ pub(in crate::lower) fn write(
         moving: planned.moving.moving.clone(),
         ..Method::default()
     };
-    let levels = steps.into_iter().map(|steps| Method { steps, ..lowered.clone() }).collect();
+    let levels = levels.into_iter().map(|Written { steps, .. }| Method { steps, ..lowered.clone() }).collect();
     Ok(LoweredMethod { levels, plan: plan.clone(), marks, live, peak, possible: vec![] })
 }
 

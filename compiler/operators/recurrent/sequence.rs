@@ -136,6 +136,25 @@ fn count(g: &mut Graph<'_>, steps: Extent) -> Result<Value, Error> {
     Ok(g.builder.reshape(number, extents(&[1]))?)
 }
 
+/// The number of the first step, and the difference of the next one.
+fn first_step(g: &mut Graph<'_>, steps: Extent, backward: bool) -> Result<(Value, i32), Error> {
+    if !backward {
+        return Ok((g.numbers(I32, &[1], &[Scalar::int(I32, 0)])?, 1));
+    }
+    let steps = count(g, steps)?;
+    let last = of_step_number(g, steps, |terms, x| {
+        let one = terms.i32(1);
+        terms.sub(x, one)
+    })?;
+    Ok((last, -1))
+}
+
+/// Zeros of a type inside a loop. `outside` returns an extent's counterpart outside the loop.
+fn blank(g: &mut Graph<'_>, ty: TensorType, outside: impl Fn(Extent) -> Extent) -> Result<Value, Error> {
+    let zero = g.constant(ty.element, &[], vec![0; ty.element.alignment() as usize])?;
+    Ok(g.builder.broadcast(zero, ty.shape.into_iter().map(outside).collect())?)
+}
+
 fn looped(
     (g, names): LoopPlace<'_, '_>,
     steps: Extent,
@@ -144,16 +163,7 @@ fn looped(
     backward: bool,
     build: impl FnOnce(&mut Step<'_, '_>, &[Value], &[Value]) -> Stepped,
 ) -> Stepped {
-    let (first, increment) = if backward {
-        let steps = count(g, steps)?;
-        let first = of_step_number(g, steps, |terms, x| {
-            let one = terms.i32(1);
-            terms.sub(x, one)
-        })?;
-        (first, -1)
-    } else {
-        (g.numbers(I32, &[1], &[Scalar::int(I32, 0)])?, 1)
-    };
+    let (first, increment) = first_step(g, steps, backward)?;
     let [body_name, condition_name] = ["step", "more_steps"].map(names);
     let FunctionBuilder { module, function: outer, source } = &mut g.builder;
     let outer = &*outer;
@@ -197,11 +207,9 @@ fn looped(
     places.iter().zip(new_states).for_each(|(&place, state)| results[place] = state);
     let body = body.finish(results);
     let condition = condition(g, &params, condition_name, steps_inside, backward)?;
-    let zero = g.constant(whole_type.element, &[], vec![0; whole_type.element.alignment() as usize])?;
-    let outside = |extent: Extent| known.iter().find(|(_, inside)| Extent::Value(*inside) == extent);
-    whole_type.shape.iter_mut().for_each(|extent| *extent = outside(*extent).map_or(*extent, |(outside, _)| Extent::Value(*outside)));
-    let blank = g.builder.broadcast(zero, whole_type.shape)?;
-    let operands = [given, vec![blank]].concat();
+    let known = |extent: Extent| known.iter().find(|(_, inside)| Extent::Value(*inside) == extent);
+    let outside = |extent: Extent| known(extent).map_or(extent, |(outside, _)| Extent::Value(*outside));
+    let operands = [given, vec![blank(g, whole_type, outside)?]].concat();
     let results = g.builder.while_loop(&operands, condition, body)?;
     let output = results[results.len() - 1];
     Ok((output, places.iter().map(|&place| results[place]).collect()))

@@ -69,10 +69,7 @@ impl Call<'_> {
             S::Sub => b.binary(BinaryOp::Sub, a[0], a[1]),
             S::Mul => b.binary(BinaryOp::Mul, a[0], a[1]),
             S::Div if float => b.binary(BinaryOp::FloatDiv, a[0], a[1]),
-            S::Div => match self.short_quotient(b) {
-                Some(quotient) => quotient,
-                None => b.binary(integer(BinaryOp::SignedDiv, BinaryOp::UnsignedDiv), a[0], a[1]),
-            },
+            S::Div => self.short_quotient(b).unwrap_or_else(|| b.binary(integer(BinaryOp::SignedDiv, BinaryOp::UnsignedDiv), a[0], a[1])),
             S::Rem if !float => b.binary(integer(BinaryOp::SignedRem, BinaryOp::UnsignedRem), a[0], a[1]),
             S::Neg => b.unary(UnaryOp::Neg, a[0]),
             S::Abs => b.unary(UnaryOp::Abs, a[0]),
@@ -86,12 +83,7 @@ impl Call<'_> {
             S::Not => b.unary(UnaryOp::Not, a[0]),
             S::Compare(comparison) if is_mask => self.compare_masks(b, comparison),
             S::Compare(comparison) => compare(b, comparison, unsigned, a[0], a[1]),
-            S::Select if self.ty == ElementType::Bool => {
-                let yes = b.binary(BinaryOp::And, a[0], a[1]);
-                let not = b.unary(UnaryOp::Not, a[0]);
-                let no = b.binary(BinaryOp::And, not, a[2]);
-                b.binary(BinaryOp::Or, yes, no)
-            }
+            S::Select if self.ty == ElementType::Bool => select_masks(b, [a[0], a[1], a[2]]),
             S::Select => b.select(a[0], a[1], a[2]),
             S::Convert => self.convert(b, false)?,
             S::ConvertSaturating => self.convert(b, true)?,
@@ -110,19 +102,7 @@ impl Call<'_> {
             S::RoundTo(narrow) => round_to(b, a[0], narrow),
             S::Fma if self.fma => b.fma(a[0], a[1], a[2]),
             S::Fma if self.ty == ElementType::F32 => fused_in_binary64(b, [a[0], a[1], a[2]]),
-            S::CountLeadingZeros => {
-                let ty = b.ty(a[0]);
-                // A narrow number is in a wider lane, with copies of its sign above it.
-                let narrow = operand.is_signed_integer() && operand.bits() < 32;
-                let mask = b.int(ty, (1 << operand.bits().min(32)) - 1);
-                let bits = if narrow { b.binary(BinaryOp::And, a[0], mask) } else { a[0] };
-                let zeros = b.unary(UnaryOp::CountLeadingZeros, bits);
-                let extra = b.int(ty, i64::from(32u32.saturating_sub(operand.bits())));
-                let zeros = b.sub(zeros, extra);
-                // A negative narrow number has ones in the extra bits, so the difference can be negative: it has no leading zeros.
-                let none = b.int(ty, 0);
-                b.binary(BinaryOp::SignedMax, zeros, none)
-            }
+            S::CountLeadingZeros => leading_zeros(b, a[0], operand),
             S::SaturatingRoundingDoublingHighMul => {
                 let smallest = i128::from(i32::MIN);
                 let saturates = self.ranges.iter().all(|r| r.low == smallest);
@@ -348,6 +328,29 @@ fn compare(b: &mut KernelBuilder, comparison: Comparison, unsigned: bool, x: Val
         (Comparison::GreaterEqual, true) => (CompareOp::UnsignedLessEqual, y, x),
     };
     b.compare(op, x, y)
+}
+
+/// Selects among truth values: `mask ? yes : no`.
+fn select_masks(b: &mut KernelBuilder, [mask, yes, no]: [Value; 3]) -> Value {
+    let yes = b.binary(BinaryOp::And, mask, yes);
+    let not = b.unary(UnaryOp::Not, mask);
+    let no = b.binary(BinaryOp::And, not, no);
+    b.binary(BinaryOp::Or, yes, no)
+}
+
+/// Counts the leading zeros of integers of a type, which may be narrower than their lanes.
+fn leading_zeros(b: &mut KernelBuilder, value: Value, element: ElementType) -> Value {
+    let ty = b.ty(value);
+    // A narrow number is in a wider lane, with copies of its sign above it.
+    let narrow = element.is_signed_integer() && element.bits() < 32;
+    let mask = b.int(ty, (1 << element.bits().min(32)) - 1);
+    let bits = if narrow { b.binary(BinaryOp::And, value, mask) } else { value };
+    let zeros = b.unary(UnaryOp::CountLeadingZeros, bits);
+    let extra = b.int(ty, i64::from(32u32.saturating_sub(element.bits())));
+    let zeros = b.sub(zeros, extra);
+    // A negative narrow number has ones in the extra bits, so the difference can be negative: it has no leading zeros.
+    let none = b.int(ty, 0);
+    b.binary(BinaryOp::SignedMax, zeros, none)
 }
 
 /// Computes x · y + z of binary32 on machines without a fused instruction. The product is exact in binary64. The sum is rounded twice, which differs

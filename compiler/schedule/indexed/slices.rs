@@ -157,35 +157,7 @@ impl Slices {
             true => 1,
             false => copy_lanes(cx, self.index_lane, self.batches.times(&self.picks).most(cx.function)?),
         };
-        let ty = Type::vector(self.index_lane, lanes);
-        // No number of the index's type exceeds this. The unsigned comparison catches negative indices.
-        let largest = if self.index_lane == Lane::I64 { i64::MAX } else { i64::from(i32::MAX) };
-        let outside = |b: &mut KernelBuilder, index: Value| {
-            let last = match counts.extent {
-                Number::Known(extent) => b.int(ty, extent.min(largest) - 1),
-                Number::Computed(extent) => {
-                    let (one, most) = (b.index(1), b.index(largest));
-                    let extent = b.binary(BinaryOp::SignedMin, extent, most);
-                    let last = b.sub(extent, one);
-                    let last = if self.index_lane == Lane::I64 { last } else { b.convert(ConvertOp::Wrap, last, self.index_lane) };
-                    b.splat(last, lanes)
-                }
-            };
-            if allows_negative {
-                return b.compare(CompareOp::Less, last, index);
-            }
-            // An axis without elements has no last index. Its −1 is the largest unsigned number, which no index exceeds.
-            if self.extent.is(0) {
-                return b.mask(lanes, true);
-            }
-            let beyond = b.compare(CompareOp::UnsignedLess, last, index);
-            if self.extent.as_known().is_some() {
-                return beyond;
-            }
-            let zero = b.int(ty, 0);
-            let none = b.compare(CompareOp::Less, last, zero);
-            b.binary(BinaryOp::Or, beyond, none)
-        };
+        let outside = |b: &mut KernelBuilder, index: Value| self.outside(b, counts, lanes, index, allows_negative);
         let none = b.mask(lanes, false);
         let (start, end) = (b.index(0), counts.indices.whole(b, lanes));
         let mut bad = b.for_carry(start, end, i64::from(lanes), &[none], |b, i, bad| {
@@ -212,6 +184,37 @@ impl Slices {
         let bad = any(b, bad);
         b.fail_if(bad, E_INDEX);
         Ok(())
+    }
+
+    /// Tests which lanes of a vector of indices are outside the axis.
+    fn outside(&self, b: &mut KernelBuilder, counts: &Counts, lanes: u16, index: Value, allows_negative: bool) -> Value {
+        let ty = Type::vector(self.index_lane, lanes);
+        // No number of the index's type exceeds this. The unsigned comparison catches negative indices.
+        let largest = if self.index_lane == Lane::I64 { i64::MAX } else { i64::from(i32::MAX) };
+        let last = match counts.extent {
+            Number::Known(extent) => b.int(ty, extent.min(largest) - 1),
+            Number::Computed(extent) => {
+                let (one, most) = (b.index(1), b.index(largest));
+                let extent = b.binary(BinaryOp::SignedMin, extent, most);
+                let last = b.sub(extent, one);
+                let last = if self.index_lane == Lane::I64 { last } else { b.convert(ConvertOp::Wrap, last, self.index_lane) };
+                b.splat(last, lanes)
+            }
+        };
+        if allows_negative {
+            return b.compare(CompareOp::Less, last, index);
+        }
+        // An axis without elements has no last index. Its −1 is the largest unsigned number, which no index exceeds.
+        if self.extent.is(0) {
+            return b.mask(lanes, true);
+        }
+        let beyond = b.compare(CompareOp::UnsignedLess, last, index);
+        if self.extent.as_known().is_some() {
+            return beyond;
+        }
+        let zero = b.int(ty, 0);
+        let none = b.compare(CompareOp::Less, last, zero);
+        b.binary(BinaryOp::Or, beyond, none)
     }
 
     /// Runs `body` for every slice in row-major order. It writes nothing if there are no slices.

@@ -165,6 +165,11 @@ fn run(elements: Quantity) -> Copy {
 }
 
 impl Copy {
+    /// Tests whether it is known to have no elements.
+    fn is_empty(&self) -> bool {
+        self.dimensions.iter().any(|dimension| dimension.extent.is(0))
+    }
+
     /// Changes the units of a copy from elements to parts of elements.
     fn split(&mut self, parts: i64) {
         if parts == 1 {
@@ -335,83 +340,119 @@ impl Schedule for MovementSchedule<'_> {
     }
 
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
-        let output = self.cx.group.outputs[0];
-        let lane = self.lane;
-        let alignment = |value| self.cx.element(value).alignment() as u32;
-        let mut b = KernelBuilder::new(self.name);
-        let is_shared = |tensor: Tensor| shared.iter().any(|pair| pair.read == tensor);
+        let (mut b, mut arguments) = (KernelBuilder::new(self.name), Arguments::default());
         b.independent(true);
-        let mut arguments = Arguments::default();
-        let mut inputs = Vec::new();
-        for (i, &value) in self.operands.iter().enumerate() {
-            let elements = Elements::new(lane, lanes_of(&self.cx, value, lane)?).aligned(alignment(value));
-            inputs.push(arguments.operand(&mut b, format!("input{i}"), value, elements, shared));
-        }
-        let mut cells = Vec::new();
-        for (i, start) in self.starts.iter().enumerate() {
-            cells.push(arguments.input(&mut b, format!("start{i}"), start.index, Elements::new(Lane::I64, 1)));
-        }
-        let elements = Elements::new(lane, lanes_of(&self.cx, output, lane)?).aligned(alignment(output));
-        let target = arguments.output(&mut b, "output", output, elements);
-        let (lanes, masked) = (self.lanes(), self.cx.machine.masked_lanes);
-        let total = product(&self.cx.quantities(output)).scaled(parts(self.cx.element(output), lane));
-        let mut extents = Cells::default();
-        extents.load(&mut b, &mut arguments, self.quantities().chain([&total]).flat_map(Quantity::extents));
-        self.check_cuts(&mut b, &extents);
+        let declared = self.declare(&mut b, &mut arguments, shared)?;
+        self.check_cuts(&mut b, &declared.extents);
+        let lanes = declared.vectors.lanes;
         // Shorter rows are copied several at a time.
-        let rows = self.rows_with_border(&total).filter(|rows| rows.copied >= i64::from(lanes));
+        let rows = self.rows_with_border(&declared.total).filter(|rows| rows.copied >= i64::from(lanes));
         if let Some(value) = self.fill {
-            // A border may be a zero point, which differs in another set of weights.
-            let open = self.cx.module.open_constants;
-            let open = open.then(|| arguments.data(&mut b, "border", value.to_bytes().into(), lane, alignment(output)));
-            let fill = |b: &mut KernelBuilder, first: Value, elements: Number| {
-                elements.row(b, lanes, masked, |b, i, active| {
-                    let zero = b.index(0);
-                    let value = match open {
-                        Some(border) => b.load_splat(border, zero, 0, lanes),
-                        None => b.int(Type::vector(lane, lanes), value.bits() as i64),
-                    };
-                    let index = b.add(first, i);
-                    b.store_active(target, index, 0, value, active);
-                });
-            };
-            match &rows {
-                Some(rows) => rows.lower(&mut b, Buffers { input: inputs[0], output: target }, RowVectors { lanes, masked }, fill),
-                None => {
-                    let (first, elements) = (b.index(0), extents.number(&mut b, &total));
-                    fill(&mut b, first, elements);
-                }
-            }
+            self.write_fill(&mut b, &mut arguments, &declared, value, rows.as_ref());
         }
-        for copy in self.copies.iter().filter(|_| rows.is_none()) {
-            if copy.dimensions.iter().any(|d| d.extent.is(0)) {
-                continue;
-            }
-            let from = extents.number(&mut b, &copy.from);
-            let (mut from, to) = (from.value(&mut b), extents.number(&mut b, &copy.to));
-            let to = to.value(&mut b);
-            let zero = b.index(0);
-            for (start, &cell) in self.starts.iter().zip(&cells) {
-                let position = b.load(cell, zero, 0, 1);
-                if let Some(inside) = start.inside {
-                    index::check(&mut b, position, inside);
-                }
-                let stride = extents.number(&mut b, &start.stride);
-                let offset = stride.scale(&mut b, position);
-                from = b.add(from, offset);
-            }
-            let dimensions = collapse(&copy.dimensions);
-            let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(&mut b, &extents, d)).collect();
-            let most = self.cx.machine.turned_lanes(lane.bytes());
-            let turn = Turn { lane, most, squares: self.cx.machine.squares(lane.bytes()) };
-            let reversed = if self.cx.machine.has_vectors() { most.min(lanes) } else { 1 };
-            let mover = Mover { input: inputs[copy.operand], output: target, turn, lanes, masked, reversed };
-            // An operand that starts inside the output is read from front to back before it is overwritten.
-            let is_apart = !is_shared(self.operands[copy.operand]);
-            b.rounds(is_apart, |b| mover.copy(b, &turned_last(dimensions), from, to));
+        for copy in self.copies.iter().filter(|copy| rows.is_none() && !copy.is_empty()) {
+            let is_shared = shared.iter().any(|pair| pair.read == self.operands[copy.operand]);
+            self.write_copy(&mut b, &declared, copy, is_shared);
         }
         let description = format!("{}, {lanes} at a time", self.name);
         Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+    }
+}
+
+/// Buffers and extents of a kernel.
+struct Declared {
+    inputs: Vec<Buffer>,
+    /// Buffers of the starts that are known only at run time.
+    starts: Vec<Buffer>,
+    output: Buffer,
+    extents: Cells,
+    /// Lanes of the output.
+    total: Quantity,
+    vectors: RowVectors,
+}
+
+impl MovementSchedule<'_> {
+    /// Declares the buffers of a kernel, and loads its extents.
+    fn declare(&self, b: &mut KernelBuilder, arguments: &mut Arguments, shared: &[Pair]) -> Result<Declared, Unsupported> {
+        let (output, lane) = (self.cx.group.outputs[0], self.lane);
+        let alignment = |value| self.cx.element(value).alignment() as u32;
+        let mut inputs = Vec::new();
+        for (i, &value) in self.operands.iter().enumerate() {
+            let elements = Elements::new(lane, lanes_of(&self.cx, value, lane)?).aligned(alignment(value));
+            inputs.push(arguments.operand(b, format!("input{i}"), value, elements, shared));
+        }
+        let mut starts = Vec::new();
+        for (i, start) in self.starts.iter().enumerate() {
+            starts.push(arguments.input(b, format!("start{i}"), start.index, Elements::new(Lane::I64, 1)));
+        }
+        let elements = Elements::new(lane, lanes_of(&self.cx, output, lane)?).aligned(alignment(output));
+        let target = arguments.output(b, "output", output, elements);
+        let total = product(&self.cx.quantities(output)).scaled(parts(self.cx.element(output), lane));
+        let mut extents = Cells::default();
+        extents.load(b, arguments, self.quantities().chain([&total]).flat_map(Quantity::extents));
+        let vectors = RowVectors { lanes: self.lanes(), masked: self.cx.machine.masked_lanes };
+        Ok(Declared { inputs, starts, output: target, extents, total, vectors })
+    }
+
+    /// Fills the output with a value. With `rows`, it copies them, and fills the border of each.
+    fn write_fill(
+        &self,
+        b: &mut KernelBuilder,
+        arguments: &mut Arguments,
+        declared: &Declared,
+        value: Scalar,
+        rows: Option<&RowsWithBorder>,
+    ) {
+        let RowVectors { lanes, masked } = declared.vectors;
+        // A border may be a zero point, which differs in another set of weights.
+        let open = self.cx.module.open_constants;
+        let alignment = self.cx.element(self.cx.group.outputs[0]).alignment() as u32;
+        let open = open.then(|| arguments.data(b, "border", value.to_bytes().into(), self.lane, alignment));
+        let fill = |b: &mut KernelBuilder, first: Value, elements: Number| {
+            elements.row(b, lanes, masked, |b, i, active| {
+                let zero = b.index(0);
+                let value = match open {
+                    Some(border) => b.load_splat(border, zero, 0, lanes),
+                    None => b.int(Type::vector(self.lane, lanes), value.bits() as i64),
+                };
+                let index = b.add(first, i);
+                b.store_active(declared.output, index, 0, value, active);
+            });
+        };
+        match rows {
+            Some(rows) => rows.lower(b, Buffers { input: declared.inputs[0], output: declared.output }, declared.vectors, fill),
+            None => {
+                let (first, elements) = (b.index(0), declared.extents.number(b, &declared.total));
+                fill(b, first, elements);
+            }
+        }
+    }
+
+    /// Copies a box. `is_shared` tells if its operand starts inside the output.
+    fn write_copy(&self, b: &mut KernelBuilder, declared: &Declared, copy: &Copy, is_shared: bool) {
+        let (extents, RowVectors { lanes, masked }) = (&declared.extents, declared.vectors);
+        let from = extents.number(b, &copy.from);
+        let (mut from, to) = (from.value(b), extents.number(b, &copy.to));
+        let to = to.value(b);
+        let zero = b.index(0);
+        for (start, &cell) in self.starts.iter().zip(&declared.starts) {
+            let position = b.load(cell, zero, 0, 1);
+            if let Some(inside) = start.inside {
+                index::check(b, position, inside);
+            }
+            let stride = extents.number(b, &start.stride);
+            let offset = stride.scale(b, position);
+            from = b.add(from, offset);
+        }
+        let dimensions = collapse(&copy.dimensions);
+        let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(b, extents, d)).collect();
+        let machine = self.cx.machine;
+        let most = machine.turned_lanes(self.lane.bytes());
+        let turn = Turn { lane: self.lane, most, squares: machine.squares(self.lane.bytes()) };
+        let reversed = if machine.has_vectors() { most.min(lanes) } else { 1 };
+        let mover = Mover { input: declared.inputs[copy.operand], output: declared.output, turn, lanes, masked, reversed };
+        // An operand that starts inside the output is read from front to back before it is overwritten.
+        b.rounds(!is_shared, |b| mover.copy(b, &turned_last(dimensions), from, to));
     }
 }
 

@@ -133,77 +133,58 @@ struct Rows {
     scratch: Vec<Buffer>,
 }
 
+impl Rows {
+    /// Declares the buffers. Rows are kept only if some are computed one by one.
+    fn declare(
+        schedule: &RowwiseSchedule<'_>,
+        b: &mut KernelBuilder,
+        arguments: &mut Arguments,
+        has_single_rows: bool,
+    ) -> Result<Self, Unsupported> {
+        let cx = schedule.facts.cx;
+        let mut rows = Self { outputs: FxHashMap::default(), scratch: vec![] };
+        for (i, &output) in cx.group.outputs.iter().enumerate() {
+            let lane = memory_lane(cx.element(output))?;
+            let elements = Elements::new(lane, cx.most_elements(output)?);
+            rows.outputs.insert(output, arguments.output(b, format!("output{i}"), output, elements));
+        }
+        for (i, element) in schedule.passes.scratch(&cx).into_iter().enumerate().filter(|_| has_single_rows) {
+            let lane = memory_lane(element)?;
+            rows.scratch.push(arguments.scratch(b, format!("row{i}"), i, lane, schedule.facts.longest));
+        }
+        Ok(rows)
+    }
+}
+
 fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lowered, Unsupported> {
-    let cx = schedule.facts.cx;
-    let mut b = KernelBuilder::new("rows");
-    let mut arguments = Arguments::default();
+    let (mut b, mut arguments) = (KernelBuilder::new("rows"), Arguments::default());
     let has_single_rows = schedule.has_single_rows();
     let steps = if has_single_rows { declared_steps(schedule, &mut b, &mut arguments, shared)? } else { vec![] };
-    let mut rows = Rows { outputs: FxHashMap::default(), scratch: vec![] };
-    for (i, &output) in cx.group.outputs.iter().enumerate() {
-        let lane = memory_lane(cx.element(output))?;
-        let elements = Elements::new(lane, cx.most_elements(output)?);
-        rows.outputs.insert(output, arguments.output(&mut b, format!("output{i}"), output, elements));
-    }
-    for (i, element) in schedule.passes.scratch(&cx).into_iter().enumerate().filter(|_| has_single_rows) {
-        let lane = memory_lane(element)?;
-        rows.scratch.push(arguments.scratch(&mut b, format!("row{i}"), i, lane, schedule.facts.longest));
-    }
+    let rows = Rows::declare(schedule, &mut b, &mut arguments, has_single_rows)?;
     let declare = |across: &'a Across<'a>| across.declare(&mut b, &mut arguments, shared, (rows.scratch.len(), &rows.outputs));
     let across = schedule.across.as_ref().map(declare).transpose()?;
     let (outer, _) = schedule.facts.shape.split_at(schedule.facts.shape.len() - 1);
     let count = schedule.facts.count();
     let mut cells = Cells::default();
     cells.load(&mut b, &mut arguments, schedule.facts.shape.iter().flat_map(Quantity::extents));
-    let follows_dimensions = |work: &ElementWise<'_>| work.follows_dimensions();
-    let several = steps.iter().any(|(numbers, walks)| {
-        numbers.iter().any(|numbers| follows_dimensions(&numbers.work)) || walks.iter().any(|walk| follows_dimensions(&walk.work))
-    });
+    let several = steps.iter().any(Step::follows_dimensions);
     let [count, length] = [&count, &schedule.facts.length].map(|quantity| cells.number(&mut b, quantity));
     let dimensions: Vec<Number> = if several { outer.iter().map(|extent| cells.number(&mut b, extent)).collect() } else { vec![] };
-    let writer = Kernel { schedule, rows: &rows, length };
-    let hoisted: Vec<_> = steps
-        .iter()
-        .map(|(numbers, walks)| {
-            let of_numbers = numbers.as_ref().map(|numbers| numbers.work.hoist(&mut b, 1));
-            (of_numbers, walks.iter().map(|walk| walk.work.hoist(&mut b, walk.lanes)).collect::<Vec<_>>())
-        })
-        .collect();
-    let body = |b: &mut KernelBuilder, together: &[(Value, &[Value])]| {
-        let mut known = vec![FxHashMap::default(); together.len()];
-        b.rounds(true, |b| {
-            let mut steps = steps.iter().zip(&hoisted);
-            steps.try_for_each(|((numbers, walks), (of_numbers, of_walks))| {
-                writer.step(b, together, (numbers, walks), (of_numbers, of_walks), &mut known)
-            })
-        })
-    };
+    let hoisted = steps.iter().map(|step| step.hoist(&mut b)).collect();
+    let writer = Kernel { schedule, rows: &rows, length, steps: &steps, hoisted };
     b.independent_with(rows.scratch.iter().chain(across.iter().flat_map(Written::columns)).copied().collect());
-    if let Some(across) = &across {
-        let together = across.together();
-        let tile = |b: &mut KernelBuilder, row: Value, present: u16| b.rounds(false, |b| across.rows(b, row, present));
-        let whole = count.whole_tiles(&mut b, together, |b, row| tile(b, row, together))?;
-        match (whole, count) {
-            (Number::Known(whole), Number::Known(count)) if whole < count => {
-                let row = b.index(whole);
-                tile(&mut b, row, (count - whole) as u16)?;
-            }
-            (Number::Known(_), Number::Known(_)) => {}
-            (whole, count) => {
-                let (whole, end) = (whole.value(&mut b), count.value(&mut b));
-                for_values(&mut b, whole..end, 1, |b, row| body(b, &[(row, &[])]))?;
-            }
+    match &across {
+        Some(across) => side_by_side(&mut b, across, count, |b, row| writer.passes(b, &[(row, &[])]))?,
+        None if several => {
+            let zero = b.index(0);
+            nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, row| writer.passes(b, &[(row, digits)]))?;
         }
-    } else if several {
-        let zero = b.index(0);
-        nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, row| body(b, &[(row, digits)]))?;
-    } else {
-        count.tiles(&mut b, schedule.together(), |b, first, rows| {
+        None => count.tiles(&mut b, schedule.together(), |b, first, rows| {
             let rows: Vec<Value> = (0..rows as i64).map(|row| b.scale_index(first, 1, row)).collect();
-            body(b, &rows.iter().map(|&row| (row, &[][..])).collect::<Vec<_>>())
-        })?;
+            writer.passes(b, &rows.iter().map(|&row| (row, &[][..])).collect::<Vec<_>>())
+        })?,
     }
-    let walks = steps.iter().map(|(_, walks)| walks.len()).sum::<usize>();
+    let walks = steps.iter().map(|step| step.walks.len()).sum::<usize>();
     let description = match &across {
         Some(across) => format!("row by row, {count} of {length}, {} side by side", across.together()),
         None => format!("row by row, {count} of {length}, {walks} passes"),
@@ -214,8 +195,47 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lower
     Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 })
 }
 
+/// Writes tiles of rows side by side. `single` writes one of the remaining rows if their number is known only at run time.
+fn side_by_side(
+    b: &mut KernelBuilder,
+    across: &Written<'_, '_>,
+    count: Number,
+    single: impl FnOnce(&mut KernelBuilder, Value) -> Result<(), Unsupported>,
+) -> Result<(), Unsupported> {
+    let together = across.together();
+    let tile = |b: &mut KernelBuilder, row: Value, present: u16| b.rounds(false, |b| across.rows(b, row, present));
+    let whole = count.whole_tiles(b, together, |b, row| tile(b, row, together))?;
+    match (whole, count) {
+        (Number::Known(whole), Number::Known(count)) if whole < count => {
+            let row = b.index(whole);
+            tile(b, row, (count - whole) as u16)
+        }
+        (Number::Known(_), Number::Known(_)) => Ok(()),
+        (whole, count) => {
+            let (whole, end) = (whole.value(b), count.value(b));
+            for_values(b, whole..end, 1, single)
+        }
+    }
+}
+
 /// Once-a-row work and the walks of a pass, for single rows.
-type Step<'a> = (Option<Numbers<'a>>, Vec<Walk<'a>>);
+struct Step<'a> {
+    numbers: Option<Numbers<'a>>,
+    walks: Vec<Walk<'a>>,
+}
+
+impl Step<'_> {
+    /// Tests whether some work needs the position of a row along each outer dimension.
+    fn follows_dimensions(&self) -> bool {
+        self.numbers.iter().any(|numbers| numbers.work.follows_dimensions()) || self.walks.iter().any(|walk| walk.work.follows_dimensions())
+    }
+
+    /// Loads the values that are the same in all rows.
+    fn hoist(&self, b: &mut KernelBuilder) -> HoistedStep {
+        let numbers = self.numbers.as_ref().map(|numbers| numbers.work.hoist(b, 1));
+        HoistedStep { numbers, walks: self.walks.iter().map(|walk| walk.work.hoist(b, walk.lanes)).collect() }
+    }
+}
 
 /// Makes the steps of all passes, and declares their buffers.
 fn declared_steps<'a>(
@@ -233,36 +253,52 @@ fn declared_steps<'a>(
         for walk in &mut walks {
             walk.work.declare(b, arguments, shared)?;
         }
-        steps.push((numbers, walks));
+        steps.push(Step { numbers, walks });
     }
     Ok(steps)
 }
 
 type Loaded = Vec<Option<Hoisted>>;
 
+/// Values of a step that are the same in all rows.
+struct HoistedStep {
+    numbers: Option<Loaded>,
+    walks: Vec<Loaded>,
+}
+
 struct Kernel<'k, 'a> {
     schedule: &'k RowwiseSchedule<'a>,
     rows: &'k Rows,
     /// Number of elements in a row.
     length: Number,
+    steps: &'k [Step<'a>],
+    hoisted: Vec<HoistedStep>,
 }
 
 impl<'a> Kernel<'_, 'a> {
+    /// Writes all passes for some rows together. Each row has its number, and its position along each outer dimension if the work follows these.
+    fn passes(&self, b: &mut KernelBuilder, rows: &[(Value, &[Value])]) -> Result<(), Unsupported> {
+        let mut known = vec![FxHashMap::default(); rows.len()];
+        b.rounds(true, |b| {
+            self.steps.iter().zip(&self.hoisted).try_for_each(|(step, hoisted)| self.step(b, rows, step, hoisted, &mut known))
+        })
+    }
+
     /// Writes the once-a-row work of a pass and its walks, for some rows together. `known` are the once-a-row values of each row so far.
     fn step(
         &self,
         b: &mut KernelBuilder,
         rows: &[(Value, &[Value])],
-        (numbers, walks): (&Option<Numbers<'a>>, &[Walk<'a>]),
-        (of_numbers, of_walks): (&Option<Loaded>, &[Loaded]),
+        step: &Step<'a>,
+        hoisted: &HoistedStep,
         known: &mut [FxHashMap<Tensor, Value>],
     ) -> Result<(), Unsupported> {
-        if let (Some(numbers), Some(hoisted)) = (numbers, of_numbers) {
+        if let (Some(numbers), Some(hoisted)) = (&step.numbers, &hoisted.numbers) {
             for (&row, known) in rows.iter().zip(&mut *known) {
                 self.compute(b, row, numbers, hoisted, known)?;
             }
         }
-        for (walk, hoisted) in walks.iter().zip(of_walks) {
+        for (walk, hoisted) in step.walks.iter().zip(&hoisted.walks) {
             let totals = self.walk(b, rows, walk, hoisted, known)?;
             for (known, totals) in known.iter_mut().zip(totals) {
                 for ((element, reduction, result), total) in walk.reduced.iter().zip(totals) {

@@ -333,29 +333,30 @@ where
                 places.zip(pairs).for_each(|(place, pair)| self.store_pair(place, piece, pair));
             }
             Shape::Doubles => {
-                let aligned = self.has_words(buffer);
-                for (place, double) in places.zip(self.floats(value)?) {
-                    if aligned {
-                        self.store_double(place, double)?;
-                    } else {
-                        let pair = self.words_of_double(double)?;
-                        self.store_pair(place, piece, pair);
-                    }
-                }
+                let (piece, doubles) = ((!self.has_words(buffer)).then_some(piece), self.floats(value)?);
+                places.zip(doubles).try_for_each(|(place, double)| self.store_one_double(place, double, piece))?;
             }
             Shape::Floats => {
-                let aligned = self.has_words(buffer);
-                for (place, float) in places.zip(self.floats(value)?) {
-                    if aligned {
-                        self.store_float(place, float);
-                    } else {
-                        let word = self.word_of_float(float);
-                        self.store_pieces(place, Pieces { bytes: 4, piece }, word);
-                    }
-                }
+                let (piece, floats) = ((!self.has_words(buffer)).then_some(piece), self.floats(value)?);
+                places.zip(floats).for_each(|(place, float)| self.store_one_float(place, float, piece));
             }
         }
         Ok(())
+    }
+
+    /// Stores a binary64 number, in pieces if it has a size of these.
+    fn store_one_double(&mut self, place: Address, double: VReg, piece: Option<u32>) -> Result<(), CodegenError> {
+        let Some(piece) = piece else { return self.store_double(place, double) };
+        let pair = self.words_of_double(double)?;
+        self.store_pair(place, piece, pair);
+        Ok(())
+    }
+
+    /// Stores a binary32 number, in pieces if it has a size of these.
+    fn store_one_float(&mut self, place: Address, float: VReg, piece: Option<u32>) {
+        let Some(piece) = piece else { return self.store_float(place, float) };
+        let word = self.word_of_float(float);
+        self.store_pieces(place, Pieces { bytes: 4, piece }, word);
     }
 
     /// A group of elements repeated over the lanes.

@@ -154,17 +154,7 @@ impl Requantizer {
                     }
                 }
             }
-            Self::HighProduct { signed } => {
-                let mut high = b.mul_high(false, sum, operands[1]);
-                if signed {
-                    let below = b.compare(CompareOp::Less, high, operands[2]);
-                    let one = b.convert(ConvertOp::MaskToInteger, below, Lane::I32);
-                    high = b.sub(high, one);
-                }
-                let [shift, constant] = [operands[operands.len() - 2], operands[operands.len() - 1]];
-                let quotient = b.binary(BinaryOp::ShiftRightUnsigned, high, shift);
-                b.add(quotient, constant)
-            }
+            Self::HighProduct { signed } => high_product(b, operands, signed),
             Self::LowProduct { shift } => {
                 let product = b.mul(sum, operands[1]);
                 shifted(b, product, operands[2], shift)
@@ -173,14 +163,7 @@ impl Requantizer {
                 let high = b.mul_high(true, sum, operands[1]);
                 shifted(b, high, operands[2], shift)
             }
-            Self::SumOfTwo { precision } => {
-                let [first, second] = [0, 1].map(|i| b.convert(ConvertOp::SignedToFloat, operands[i], Lane::F32));
-                let [outer, inner, c] = [2, 3, 4].map(|i| b.convert(ConvertOp::Bitcast, operands[i], Lane::F32));
-                let sum = b.fma_rounded(second, inner, c, precision.rounding());
-                let sum = b.fma_rounded(first, outer, sum, precision.rounding());
-                let whole = b.convert(ConvertOp::FloatToSignedInRange, sum, Lane::I32);
-                b.binary(BinaryOp::SignedAddInRange, whole, operands[5])
-            }
+            Self::SumOfTwo { precision } => sum_of_two(b, operands, precision),
             Self::IntegersOfTwo => {
                 let [first, second] = [0, 1].map(|i| b.mul(operands[i], operands[2 + i]));
                 let rest = b.add(second, operands[4]);
@@ -189,6 +172,29 @@ impl Requantizer {
             }
         }
     }
+}
+
+/// Writes [`Requantizer::HighProduct`].
+fn high_product(b: &mut KernelBuilder, operands: &[Value], signed: bool) -> Value {
+    let mut high = b.mul_high(false, operands[0], operands[1]);
+    if signed {
+        let below = b.compare(CompareOp::Less, high, operands[2]);
+        let one = b.convert(ConvertOp::MaskToInteger, below, Lane::I32);
+        high = b.sub(high, one);
+    }
+    let [shift, constant] = [operands[operands.len() - 2], operands[operands.len() - 1]];
+    let quotient = b.binary(BinaryOp::ShiftRightUnsigned, high, shift);
+    b.add(quotient, constant)
+}
+
+/// Writes [`Requantizer::SumOfTwo`].
+fn sum_of_two(b: &mut KernelBuilder, operands: &[Value], precision: Precision) -> Value {
+    let [first, second] = [0, 1].map(|i| b.convert(ConvertOp::SignedToFloat, operands[i], Lane::F32));
+    let [outer, inner, c] = [2, 3, 4].map(|i| b.convert(ConvertOp::Bitcast, operands[i], Lane::F32));
+    let sum = b.fma_rounded(second, inner, c, precision.rounding());
+    let sum = b.fma_rounded(first, outer, sum, precision.rounding());
+    let whole = b.convert(ConvertOp::FloatToSignedInRange, sum, Lane::I32);
+    b.binary(BinaryOp::SignedAddInRange, whole, operands[5])
 }
 
 /// Computes `(product + c) >> shift`, for a sum that does not wrap.

@@ -181,6 +181,27 @@ mod tests {
         }
     }
 
+    /// Returns scales of one to three channels, and the bound of most of their sums.
+    fn random_scales(numbers: &mut Numbers, case: u32) -> (Vec<Scale>, i64) {
+        let shift = numbers.below(14) as u32;
+        let special = [0, 1 << 30, (1 << 31) - 1, 3 << 29];
+        let mut multiplier = || match numbers.below(12) {
+            n @ 0..4 => special[n as usize],
+            _ => (1 << 30) + numbers.below(1 << 30) as i64,
+        };
+        let bound = 1 << (8 + shift + case % 4);
+        let mut scales: Vec<Scale> = (0..1 + case % 3)
+            .map(|_| Scale { multiplier: multiplier(), shift, sums: Interval::new(-bound, bound), floats: Floats::default() })
+            .collect();
+        if case.is_multiple_of(5) {
+            // This channel is dead or nearly so: it has a tiny scale, and perhaps a huge bias.
+            scales[0].shift += 1 + case / 5 % 17;
+            let bias = [0, 1 << 30, -(1 << 30), 3 << 20][(case / 5 % 4) as usize];
+            scales[0].sums = Interval::new(bias - bound, bias + bound);
+        }
+        (scales, bound)
+    }
+
     #[test]
     fn solutions_give_the_results_of_the_rule() {
         let mut numbers = Numbers(1);
@@ -188,23 +209,7 @@ mod tests {
         for case in 0..3200 {
             let integers = case >= 1600;
             let rule = if case % 4 == 3 { RequantizeRule::TfliteSingle } else { RequantizeRule::TfliteDouble };
-            let shift = numbers.below(14) as u32;
-            let channels = 1 + case % 3;
-            let special = [0, 1 << 30, (1 << 31) - 1, 3 << 29];
-            let mut multiplier = || match numbers.below(12) {
-                n @ 0..4 => special[n as usize],
-                _ => (1 << 30) + numbers.below(1 << 30) as i64,
-            };
-            let bound = 1 << (8 + shift + case % 4);
-            let mut scales: Vec<Scale> = (0..channels)
-                .map(|_| Scale { multiplier: multiplier(), shift, sums: Interval::new(-bound, bound), floats: Floats::default() })
-                .collect();
-            if case % 5 == 0 {
-                // This channel is dead or nearly so: it has a tiny scale, and perhaps a huge bias.
-                scales[0].shift += 1 + case / 5 % 17;
-                let bias = [0, 1 << 30, -(1 << 30), 3 << 20][(case / 5 % 4) as usize];
-                scales[0].sums = Interval::new(bias - bound, bias + bound);
-            }
+            let (scales, bound) = random_scales(&mut numbers, case);
             // Products of integers fit double rounding only for results of one sign.
             let one_sign = integers && rule == RequantizeRule::TfliteDouble;
             let low = if one_sign { 0 } else { -(numbers.below(256) as i64) };

@@ -104,6 +104,15 @@ pub(in crate::schedule::contraction) fn lower(schedule: &DirectSchedule<'_>, sha
     Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments.finish(), description, multiply_accumulates })
 }
 
+/// Declares the scratch memory of filled panels. `None` if products read weights as they are stored.
+fn filled_panel(schedule: &DirectSchedule<'_>, b: &mut KernelBuilder, arguments: &mut Arguments) -> Option<Buffer> {
+    let widths = schedule.widths();
+    let filled = schedule.phases.iter().map(|phase| &phase.panels).filter(|panels| panels.are_filled());
+    let panels = filled.max_by_key(|panels| panels.filled_elements(&widths))?;
+    let number = usize::from(schedule.staging.is_some());
+    Some(arguments.scratch(b, "panel", number, panels.lane(), schedule.matrices_apart() * schedule.filled_elements()))
+}
+
 impl<'a> Lowering<'a> {
     fn new(schedule: &'a DirectSchedule<'a>, b: &mut KernelBuilder, shared: &[Pair]) -> Result<Self, Unsupported> {
         let work = &schedule.work;
@@ -122,15 +131,7 @@ impl<'a> Lowering<'a> {
             None => Ring::unstaged(input),
         };
         let widths = schedule.widths();
-        let filled = schedule.phases.iter().map(|phase| &phase.panels).filter(|panels| panels.are_filled());
-        let weights = match filled.max_by_key(|panels| panels.filled_elements(&widths)) {
-            Some(panels) => {
-                let number = usize::from(schedule.staging.is_some());
-                let elements = schedule.matrices_apart() * schedule.filled_elements();
-                arguments.scratch(b, "panel", number, panels.lane(), elements)
-            }
-            None => stored.elements,
-        };
+        let weights = filled_panel(schedule, b, &mut arguments).unwrap_or(stored.elements);
         let windows = schedule.windows.map(|windows| {
             let number = usize::from(schedule.staging.is_some()) + usize::from(schedule.are_filled());
             arguments.scratch(b, "windows", number, Lane::I8, windows.elements())
