@@ -9,6 +9,7 @@ use crate::ir::{Accumulation, ElementType, Expression, Inst, InstData, Operation
 use crate::machine::Machine;
 use crate::schedule::context::Context;
 use crate::schedule::contraction::operands::right::read;
+use crate::schedule::contraction::operands::types::{Factor, Operand};
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::elementwise::epilogue::epilogue_of;
 use crate::schedule::unsupported::Unsupported;
@@ -72,15 +73,9 @@ impl Contraction {
             Operation::Matmul(matmul) => Self::of_matmul(cx, data, matmul, &cx.shape(input)?, &filter_shape)?,
             other => return Err(Unsupported::Operator(other.op())),
         };
-        let accumulates = match contraction.element {
-            ElementType::F32 | ElementType::F16 | ElementType::Bf16 => {
-                contraction.weights.are_floats() && contraction.accumulator == ElementType::F32
-            }
-            ElementType::I8 | ElementType::U8 | ElementType::I16 => {
-                !contraction.weights.are_floats() && matches!(contraction.accumulator, ElementType::I32 | ElementType::I64)
-            }
-            _ => false,
-        };
+        let accumulates = Operand::of(contraction.element).is_some_and(|left| {
+            left.is_summed_in(contraction.accumulator) && (left.factor == Factor::Float) == contraction.weights.are_floats()
+        });
         let whole = contraction.element != ElementType::I16 || contraction.input_zero_point == 0;
         if !accumulates || !whole {
             let (left, right, sum) = (contraction.element, cx.element(filter), contraction.accumulator);
@@ -245,7 +240,7 @@ impl Contraction {
 
     /// Tests whether the input is of halves, which are widened to binary32 as rows are staged.
     pub fn reads_halves(&self) -> bool {
-        matches!(self.element, ElementType::F16 | ElementType::Bf16)
+        Operand::of(self.element).is_some_and(Operand::is_half)
     }
 
     /// Tests whether products are added with fused operations on a machine. All parts of a contraction agree, so that sums do not depend on the

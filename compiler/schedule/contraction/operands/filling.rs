@@ -2,8 +2,9 @@
 //! computes, or constants that products cannot widen as they load them.
 
 use super::cuts::Width;
-use super::panels::{Panels, Storage};
+use super::panels::Panels;
 use super::sparse::{self, Places, Strip};
+use super::storage::Storage;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::elementwise::lanes::widen;

@@ -57,24 +57,44 @@ pub enum Form {
     Floats(u64),
 }
 
+/// Numbers that products read of an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Held {
+    /// Binary32.
+    Floats,
+    /// 16 bits.
+    Pairs,
+    /// Bytes.
+    Bytes { signed: bool },
+    /// Bytes that become pairs of 16 bits.
+    Widened { signed: bool },
+    /// Bytes of two pixels in a word.
+    Pixels,
+}
+
+/// Properties of a form.
+struct Row {
+    name: &'static str,
+    held: Held,
+    /// Operation of integer products, each sum in a lane of its own.
+    dot: DotOp,
+    /// Elements of k that the products of one output take together.
+    group: u64,
+    /// Lanes of the sums of one output.
+    sums: u64,
+    /// Consecutive vector products for a group of k.
+    products: u64,
+}
+
+/// Makes the row of a form with one sum and one product for a group.
+const fn row(name: &'static str, held: Held, dot: DotOp, group: u64) -> Row {
+    Row { name, held, dot, group, sums: 1, products: 1 }
+}
+
 /// Formats the name for reports.
 impl std::fmt::Display for Form {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Signed16 => "16-bit pairs",
-            Self::Unsigned8 => "unsigned bytes in fours",
-            Self::Signed8 => "signed bytes in fours",
-            Self::Sixteens => "signed bytes in sixteens",
-            Self::Squares { signed: true, .. } => "signed bytes in squares",
-            Self::Squares { .. } => "unsigned bytes in squares",
-            Self::In16Bits { .. } => "bytes added in 16 bits",
-            Self::Neighbours { .. } => "bytes in neighbouring pairs",
-            Self::EvenAndOdd { .. } | Self::Apart { .. } => "bytes in even and odd pairs",
-            Self::PixelPairs => "bytes of two pixels in a word",
-            Self::Float => "floats",
-            Self::Floats(2) => "floats in pairs",
-            Self::Floats(_) => "floats in fours",
-        })
+        f.write_str(self.row().name)
     }
 }
 
@@ -88,48 +108,61 @@ impl Form {
         }
     }
 
+    /// Returns the row of the form. A new form is a row here.
+    const fn row(self) -> Row {
+        use DotOp::{Signed8, Signed16, SignedSixteens, UnsignedSigned8};
+        use Held::{Bytes, Floats, Pairs, Pixels, Widened};
+        match self {
+            Self::Signed16 => row("16-bit pairs", Pairs, Signed16, 2),
+            Self::Unsigned8 => row("unsigned bytes in fours", Bytes { signed: false }, UnsignedSigned8, 4),
+            Self::Signed8 => row("signed bytes in fours", Bytes { signed: true }, Signed8, 4),
+            Self::Sixteens => row("signed bytes in sixteens", Bytes { signed: true }, SignedSixteens, 16),
+            Self::Squares { signed: true, group } => row("signed bytes in squares", Bytes { signed: true }, Signed8, group),
+            Self::Squares { signed: false, group } => row("unsigned bytes in squares", Bytes { signed: false }, UnsignedSigned8, group),
+            Self::In16Bits { .. } => Row { sums: 2, ..row("bytes added in 16 bits", Bytes { signed: true }, Signed8, 4) },
+            Self::Neighbours { signed } => Row { sums: 2, ..row("bytes in neighbouring pairs", Widened { signed }, Signed16, 4) },
+            Self::EvenAndOdd { signed } => Row { products: 2, ..row("bytes in even and odd pairs", Widened { signed }, Signed16, 4) },
+            Self::Apart { signed } => row("bytes in even and odd pairs", Widened { signed }, Signed16, 4),
+            Self::PixelPairs => row("bytes of two pixels in a word", Pixels, Signed16, 1),
+            Self::Float => row("floats", Floats, Signed16, 1),
+            Self::Floats(2) => Row { sums: 2, ..row("floats in pairs", Floats, Signed16, 2) },
+            Self::Floats(count) => Row { sums: count, ..row("floats in fours", Floats, Signed16, count) },
+        }
+    }
+
     /// Returns the operation of integer products, each sum in a lane of its own.
     pub fn dot(self) -> DotOp {
-        match self {
-            Self::Unsigned8 | Self::Squares { signed: false, .. } => DotOp::UnsignedSigned8,
-            Self::Signed8 | Self::In16Bits { .. } | Self::Squares { .. } => DotOp::Signed8,
-            Self::Sixteens => DotOp::SignedSixteens,
-            _ => DotOp::Signed16,
-        }
+        self.row().dot
     }
 
     /// Tests whether products are of floats.
     pub fn is_of_floats(self) -> bool {
-        matches!(self, Self::Float | Self::Floats(_))
+        self.row().held == Held::Floats
     }
 
     /// Tests whether products are of bytes.
     pub fn is_of_bytes(self) -> bool {
-        matches!(self, Self::Unsigned8 | Self::Signed8 | Self::Sixteens | Self::In16Bits { .. } | Self::Squares { .. })
+        matches!(self.row().held, Held::Bytes { .. })
     }
 
     /// Tests whether groups of four bytes are multiplied as pairs of 16 bits.
     pub fn is_widened(self) -> bool {
-        matches!(self, Self::Neighbours { .. } | Self::EvenAndOdd { .. } | Self::Apart { .. })
+        matches!(self.row().held, Held::Widened { .. })
     }
 
     /// Tests whether products are of 16-bit pairs.
     pub fn is_of_pairs(self) -> bool {
-        self == Self::Signed16 || self.is_widened()
+        matches!(self.row().held, Held::Pairs | Held::Widened { .. })
     }
 
     /// Tests whether the staged form may add an excess to every element of the input, for which the initial sums compensate.
     pub fn has_excess(self) -> bool {
-        self.is_of_bytes() || self.is_widened() || self == Self::PixelPairs
+        matches!(self.row().held, Held::Bytes { .. } | Held::Widened { .. } | Held::Pixels)
     }
 
     /// Tests whether bytes are held as signed numbers.
     pub fn is_signed(self) -> bool {
-        match self {
-            Self::Signed8 | Self::Sixteens | Self::In16Bits { .. } => true,
-            Self::Squares { signed, .. } | Self::Neighbours { signed } | Self::EvenAndOdd { signed } | Self::Apart { signed } => signed,
-            _ => false,
-        }
+        matches!(self.row().held, Held::Bytes { signed: true } | Held::Widened { signed: true })
     }
 
     /// Returns the value of a padded tap: the zero point of an input of a type, in this form.
@@ -144,24 +177,12 @@ impl Form {
 
     /// Returns the elements of k that the products of one output take together.
     pub fn group(self) -> u64 {
-        match self {
-            Self::Signed16 => 2,
-            Self::Sixteens => 16,
-            Self::Squares { group, .. } => group,
-            Self::Unsigned8 | Self::Signed8 | Self::In16Bits { .. } => 4,
-            Self::Neighbours { .. } | Self::EvenAndOdd { .. } | Self::Apart { .. } => 4,
-            Self::Float | Self::PixelPairs => 1,
-            Self::Floats(count) => count,
-        }
+        self.row().group
     }
 
     /// Returns the lanes of the sums of one output.
     pub fn sums(self) -> u64 {
-        match self {
-            Self::In16Bits { .. } | Self::Neighbours { .. } => 2,
-            Self::Floats(count) => count,
-            _ => 1,
-        }
+        self.row().sums
     }
 
     /// True if tables count in fours where segments start, so that loads of words are known to be at multiples of their size.
@@ -171,6 +192,6 @@ impl Form {
 
     /// Returns the number of consecutive vector products for a group of k.
     pub fn products(self) -> u64 {
-        if matches!(self, Self::EvenAndOdd { .. }) { 2 } else { 1 }
+        self.row().products
     }
 }

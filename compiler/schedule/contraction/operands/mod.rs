@@ -10,6 +10,8 @@ pub mod packing;
 pub mod panels;
 pub mod right;
 pub mod sparse;
+pub mod storage;
 pub mod strips;
 pub mod sums;
+pub mod types;
 pub mod weights;

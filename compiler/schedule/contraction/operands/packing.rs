@@ -2,8 +2,9 @@
 
 use super::block_panels;
 use super::filling::Stored;
-use super::panels::{Extents, Panels, Storage};
+use super::panels::{Extents, Panels};
 use super::sparse::{self, Entries};
+use super::storage::Storage;
 use super::strips::Strips;
 use super::weights::{Found, Integers, Reader, Source, Weights};
 use crate::ir::Data;
@@ -232,14 +233,7 @@ impl Panels {
 
     /// Returns the bytes of all panels.
     fn stored_bytes(&self) -> usize {
-        let elements = self.all_elements() as usize;
-        match self.storage {
-            Storage::Floats => 4 * elements,
-            Storage::Narrow(stored) => elements * stored.bits() as usize / 8,
-            Storage::Wide => 2 * elements,
-            Storage::Packed { bits, .. } => elements * usize::from(bits) / 8,
-            Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Computed { .. } => elements,
-        }
+        (self.all_elements() * self.storage.row().bits / 8) as usize
     }
 
     /// Visits all packed elements in order, as runs that are contiguous in the right operand or are padding. `elements` gets some bytes of the

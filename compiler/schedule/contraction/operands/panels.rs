@@ -10,48 +10,14 @@
 use super::cuts::{Cut, Width};
 use super::form::Form;
 use super::sparse;
+use super::storage::{Row, Storage};
 use super::strips::Strips;
-use super::weights::{Integers, Weights};
+use super::types::Operand;
+use super::weights::Weights;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Value};
 use crate::machine::Machine;
 use crate::schedule::elementwise::lanes::widen;
-
-/// The representation of panels in the model.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(in crate::schedule::contraction) enum Storage {
-    Floats,
-    /// Constants that become binary32 as panels are filled or products load them.
-    Narrow(ElementType),
-    /// Signed bytes, zero point subtracted.
-    Bytes,
-    /// Signed bytes: integers from which a number is subtracted.
-    Moved {
-        by: i64,
-        /// `true` if the number is subtracted from the zeros of padding, too.
-        everywhere: bool,
-    },
-    /// Bytes as the file has them. The zero point is subtracted when they are read.
-    Offset {
-        signed: bool,
-        zero_point: i64,
-    },
-    /// 16 bits, zero point subtracted, for zero points that may change at run time.
-    Wide,
-    /// Integers that share bytes. The first part of a strip is in the low bits, and the other parts are above it. If strips would not fill
-    /// whole bytes, integers have more bits than in the file.
-    Packed {
-        stored: ElementType,
-        /// Zero point, subtracted when integers are read.
-        zero_point: i64,
-        bits: u8,
-    },
-    /// Not packed: the tensor itself.
-    Computed {
-        element: ElementType,
-        zero_point: i64,
-    },
-}
 
 /// The extents of panels.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -88,13 +54,10 @@ impl Extents {
         self.segment().next_multiple_of(self.step)
     }
 
-    /// Returns the storage of packed integers of a type in these panels.
-    fn packed(&self, stored: ElementType, zero_point: i64) -> Storage {
+    /// Tests whether strips of elements of some bits fill whole bytes.
+    fn fills_bytes(&self, bits: u64) -> bool {
         let of_lane = self.segments() * self.padded();
-        let fills_bytes = |bits: u64| self.strips.all().all(|lanes| (of_lane * lanes * bits).is_multiple_of(8));
-        // The number of lanes is even, so four bits always fill bytes.
-        let bits = if fills_bytes(stored.bits().into()) { stored.bits() as u8 } else { 4 };
-        Storage::Packed { stored, zero_point, bits }
+        self.strips.all().all(|lanes| (of_lane * lanes * bits).is_multiple_of(8))
     }
 
     /// Returns the start of a segment in the k of an output of the right operand, if its taps are contiguous there.
@@ -107,12 +70,6 @@ impl Extents {
         let tap = self.taps[(segment * self.segment_taps + k / self.per_tap) as usize];
         tap * self.per_tap + k % self.per_tap
     }
-}
-
-/// Returns the number to subtract from all weights so that they fit signed bytes. For signed inputs it avoids the smallest byte if possible,
-/// because 16 bits then hold two products.
-fn moved_by(weights: &Weights, form: Form, open: bool) -> Option<i64> {
-    if form.is_signed() { weights.moved_above_smallest_byte(open) } else { weights.moved_to_signed_byte(open) }
 }
 
 /// The panels of a right operand.
@@ -152,29 +109,8 @@ impl ActiveLanes {
 impl Panels {
     /// Makes panels for products of a form. `open` states that other constants may replace the weights.
     pub fn new(weights: &Weights, form: Form, extents: Extents, machine: &Machine, open: bool) -> Self {
-        let storage = match weights {
-            Weights::Floats(_) => Storage::Floats,
-            Weights::Narrow { stored, zero_point, .. } if stored.is_packed() => extents.packed(*stored, *zero_point),
-            Weights::Narrow { stored, .. } => Storage::Narrow(*stored),
-            Weights::Computed { element, zero_point, .. } => Storage::Computed { element: *element, zero_point: *zero_point },
-            Weights::Integers(_) if weights.fit_signed_byte(open) && open => Storage::Bytes,
-            Weights::Integers(_) if open => Storage::Wide,
-            Weights::Integers(Integers { stored, zero_point, .. }) if stored.is_packed() => extents.packed(*stored, *zero_point),
-            Weights::Integers(_) if form == Form::PixelPairs => Storage::Moved { by: -128, everywhere: true },
-            Weights::Integers(_) if weights.fit_signed_byte(open) => Storage::Bytes,
-            Weights::Integers(Integers { stored, zero_point, .. }) => match moved_by(weights, form, open) {
-                Some(by) if form.has_excess() => Storage::Moved { by, everywhere: false },
-                _ => Storage::Offset { signed: stored.is_signed_integer(), zero_point: *zero_point },
-            },
-        };
-        let joined = form.products();
-        let lane = match storage {
-            _ if form.is_of_floats() => Lane::F32,
-            _ if joined > 1 => Lane::I16,
-            Storage::Computed { .. } | Storage::Wide => Lane::I16,
-            _ => Lane::I8,
-        };
-        let filled = matches!(storage, Storage::Narrow(_) | Storage::Packed { .. } | Storage::Computed { .. });
+        let storage = Storage::of(weights, form, open, |bits| extents.fills_bytes(bits));
+        let (joined, lane, filled) = (form.products(), storage.read_lane(form), storage.row().is_filled);
         let vector = u64::from(machine.lanes(4));
         Self { extents, storage, lane, filled, sparse: false, joined, vector, machine_bytes: u64::from(machine.vector_bytes()) }
     }
@@ -200,7 +136,7 @@ impl Panels {
 
     /// Tests whether the panels are 16-bit constants that are widened to floats.
     pub fn hold_halves(&self) -> bool {
-        matches!(self.storage, Storage::Narrow(ElementType::F16 | ElementType::Bf16))
+        matches!(self.storage, Storage::Narrow(element) if Operand::of(element).is_some_and(Operand::is_half))
     }
 
     /// Lets products widen the constants that they load, if the machine can. The panels are then not filled.
@@ -272,7 +208,7 @@ impl Panels {
 
     /// Returns the number that is subtracted from all weights, if there is one.
     pub fn moved_by(&self) -> Option<i64> {
-        if let Storage::Moved { by, .. } = self.storage { Some(by) } else { None }
+        self.storage.moved_by()
     }
 
     /// Returns the lane type that products read.
@@ -283,14 +219,8 @@ impl Panels {
     /// Returns the lane type that the model holds.
     pub fn stored_lane(&self) -> Lane {
         match self.storage {
-            Storage::Floats => Lane::F32,
-            Storage::Narrow(element) if element.bits() == 8 => Lane::I8,
-            Storage::Narrow(_) | Storage::Wide => Lane::I16,
             Storage::Bytes | Storage::Moved { .. } if self.joined > 1 => Lane::I16,
-            Storage::Bytes | Storage::Moved { .. } | Storage::Offset { .. } | Storage::Packed { .. } => Lane::I8,
-            Storage::Computed { element: ElementType::F32, .. } => Lane::F32,
-            Storage::Computed { element: ElementType::F16 | ElementType::Bf16, .. } => Lane::I16,
-            Storage::Computed { .. } => Lane::I8,
+            storage => storage.row().lane,
         }
     }
 
@@ -327,11 +257,7 @@ impl Panels {
     }
 
     pub(in crate::schedule::contraction) fn to_16_bits(&self, b: &mut KernelBuilder, raw: Value) -> Value {
-        let (signed, zero_point) = match self.storage {
-            Storage::Offset { signed, zero_point } => (signed, zero_point),
-            Storage::Computed { element, zero_point } => (element.is_signed_integer(), zero_point),
-            _ => (true, 0),
-        };
+        let Row { signed, zero_point, .. } = self.storage.row();
         let wide = b.convert(if signed { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend }, raw, Lane::I16);
         if zero_point == 0 {
             return wide;

@@ -1,5 +1,6 @@
 //! Reading the right operand of a contraction.
 
+use super::types::{Constants, Operand};
 use super::weights::{Integers, Source, Weights};
 use crate::fuse::View;
 use crate::ir::{ElementType, InstData, Value};
@@ -19,25 +20,26 @@ pub fn read(cx: &Context<'_>, data: &InstData, zero_point: i64, computed: bool) 
     let constant = if computed { None } else { cx.constant_data(source) };
     let Some(constant) = constant else { return of_tensor(cx, source, zero_point) };
     let stored = cx.element(source);
-    match stored {
-        ElementType::F32 => Ok(Weights::Floats(constant.clone())),
-        _ if source != operand || stored.is_float() && stored.bits() == 16 => {
+    let constants = Operand::of(stored).and_then(|row| row.constants).ok_or(Unsupported::RightOperand(stored))?;
+    let count = cx.shape(operand)?.iter().product();
+    match constants {
+        Constants::Floats => Ok(Weights::Floats(constant.clone())),
+        // The group reads what the operand was made of.
+        Constants::Narrow | Constants::Integers if source != operand || constants == Constants::Narrow => {
             check_range(stored, subtracted)?;
-            Ok(Weights::Narrow { data: constant.clone(), stored, zero_point: subtracted, count: cx.shape(operand)?.iter().product() })
+            Ok(Weights::Narrow { data: constant.clone(), stored, zero_point: subtracted, count })
         }
-        _ if stored.is_integer() && stored.bits() <= 8 => {
+        Constants::Narrow | Constants::Integers => {
             check_range(stored, zero_point)?;
-            let count = cx.shape(operand)?.iter().product();
             let found = cx.packed.found(Source::of(constant, Some((stored, zero_point))));
             Ok(Weights::Integers(Integers::new(constant.clone(), count, (stored, zero_point), found)))
         }
-        other => Err(Unsupported::RightOperand(other)),
     }
 }
 
 fn of_tensor(cx: &Context<'_>, tensor: Value, zero_point: i64) -> Result<Weights, Unsupported> {
     let element = cx.element(tensor);
-    if !matches!(element, ElementType::F32 | ElementType::F16 | ElementType::Bf16 | ElementType::I8 | ElementType::U8) {
+    if !Operand::of(element).is_some_and(|row| row.fills_panels) {
         return Err(Unsupported::ComputedRightOperand(element));
     }
     if element.is_integer() && cx.module.open_constants {

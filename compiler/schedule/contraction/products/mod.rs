@@ -10,6 +10,7 @@ use crate::kernel::{Buffer, CompareOp, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::fuses;
+use crate::schedule::contraction::operands::types::Operand;
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
@@ -71,12 +72,7 @@ impl<'a> ProductsSchedule<'a> {
         let turned = if let Some(View::Transposed(turned)) = cx.group.right() { Some(turned) } else { None };
         let right = turned.map_or(data.operands[1], |turned| turned.source);
         let elements = [cx.element(left), cx.element(right)];
-        let whole = |e: &ElementType| matches!(e, ElementType::I8 | ElementType::U8 | ElementType::I16);
-        let sound = match accumulator {
-            ElementType::F32 => elements.iter().all(|e| matches!(e, ElementType::F32 | ElementType::F16 | ElementType::Bf16)),
-            ElementType::I32 | ElementType::I64 => elements.iter().all(whole),
-            _ => false,
-        };
+        let sound = elements.iter().all(|&e| Operand::of(e).is_some_and(|operand| operand.is_summed_in(accumulator)));
         if !sound {
             let [left, right] = elements;
             return Err(Unsupported::Products { op: data.op(), left, right, sum: accumulator });

@@ -1,0 +1,109 @@
+//! The table of element types of contractions: how elements are stored, read and multiplied. A new type of operands is a row here.
+//! [`super::form`] has the forms of products, and [`super::storage`] the forms of panels.
+
+use crate::ir::ElementType;
+use crate::kernel::Lane;
+
+/// Kind of numbers that products multiply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Factor {
+    /// Binary32. Narrower floats are widened.
+    Float,
+    /// Integers of at most 16 bits, zero point subtracted.
+    Integer,
+}
+
+impl Factor {
+    /// Returns the types of sums.
+    pub const fn sums(self) -> &'static [ElementType] {
+        match self {
+            Self::Float => &[ElementType::F32],
+            Self::Integer => &[ElementType::I32, ElementType::I64],
+        }
+    }
+}
+
+/// Representation of constant weights in a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Constants {
+    /// Binary32, as the file has it.
+    Floats,
+    /// Numbers that become binary32 as they are read.
+    Narrow,
+    /// Integers of at most a byte.
+    Integers,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    element: ElementType,
+    /// Lane of an element in memory. Packed elements share it.
+    pub stored: Lane,
+    /// Kind of numbers that products multiply.
+    pub factor: Factor,
+    /// `true` if kernels read tensors of the type in the order of memory: left operands, and both operands of products of tensors.
+    pub is_read: bool,
+    /// `true` if tensors of the type fill panels.
+    pub fills_panels: bool,
+    /// Representation of constant weights; `None` if the type has none.
+    pub constants: Option<Constants>,
+}
+
+const fn floats(element: ElementType, stored: Lane, constants: Constants) -> Operand {
+    Operand { element, stored, factor: Factor::Float, is_read: true, fills_panels: true, constants: Some(constants) }
+}
+
+const fn bytes(element: ElementType) -> Operand {
+    let constants = Some(Constants::Integers);
+    Operand { element, stored: Lane::I8, factor: Factor::Integer, is_read: true, fills_panels: true, constants }
+}
+
+const fn packed(element: ElementType) -> Operand {
+    Operand { is_read: false, fills_panels: false, ..bytes(element) }
+}
+
+/// All types that contractions multiply.
+const OPERANDS: [Operand; 9] = [
+    floats(ElementType::F32, Lane::F32, Constants::Floats),
+    floats(ElementType::F16, Lane::I16, Constants::Narrow),
+    floats(ElementType::Bf16, Lane::I16, Constants::Narrow),
+    bytes(ElementType::I8),
+    bytes(ElementType::U8),
+    Operand { stored: Lane::I16, fills_panels: false, constants: None, ..bytes(ElementType::I16) },
+    packed(ElementType::I4),
+    packed(ElementType::U4),
+    packed(ElementType::I2),
+];
+
+impl Operand {
+    /// Returns the row of a type; `None` if contractions do not multiply it.
+    pub fn of(element: ElementType) -> Option<&'static Self> {
+        OPERANDS.iter().find(|row| row.element == element)
+    }
+
+    /// Tests whether kernels read tensors of the type, and add products of them in sums of another type.
+    pub fn is_summed_in(&self, sum: ElementType) -> bool {
+        self.is_read && self.factor.sums().contains(&sum)
+    }
+
+    /// Tests whether elements are floats of 16 bits.
+    pub fn is_half(&self) -> bool {
+        self.factor == Factor::Float && self.stored == Lane::I16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_in_memory_hold_whole_elements() {
+        for row in &OPERANDS {
+            let (lane, element) = (8 * u32::from(row.stored.bytes()), u32::from(row.element.bits()));
+            assert!(if row.element.is_packed() { lane == 8 } else { lane == element }, "{}", row.element);
+            assert_eq!(row.factor == Factor::Float, row.element.is_float(), "{}", row.element);
+            assert_eq!(Operand::of(row.element).map(|found| found.stored), Some(row.stored), "{} has one row", row.element);
+        }
+    }
+}
