@@ -74,6 +74,13 @@ pub struct Access {
     pub scaled: Vec<(Value, Monomial, i128)>,
 }
 
+impl Access {
+    /// Tests whether the place depends on nothing but counters.
+    pub(super) fn is_exact(&self) -> bool {
+        self.fixed.is_empty() && self.others.is_empty() && self.scaled.is_empty()
+    }
+}
+
 impl<'k> Loops<'k> {
     /// Analyses the loops of a verified kernel. `places` says where its pointer parameters are.
     pub fn of(kernel: &'k Kernel, assumed: &Assumed, places: &Places) -> Self {
@@ -129,6 +136,11 @@ impl<'k> Loops<'k> {
     /// Returns the loop of a counter, if its initial value is known before all loops.
     pub fn counted(&self, counter: Value) -> Option<&Counted> {
         self.counted.get(&counter)
+    }
+
+    /// Tests whether a loop runs the same rounds each time, and at least one.
+    pub(super) fn has_known_rounds(&self, counter: Value) -> bool {
+        self.counted(counter).is_some_and(|counted| counted.end.is_none() && counted.rounds > 0)
     }
 
     /// Tests whether positions share a buffer that some of them may write.
@@ -196,7 +208,8 @@ impl<'k> Loops<'k> {
         reaches.fold([0, 0], |[low, high], [first, last]| [low + first, high + last])
     }
 
-    fn access(&self, statement: &Statement, around: &[Value]) -> Option<Option<Access>> {
+    /// Returns the access of a statement, inside loops with these counters. `Some(None)` if it accesses no shared memory, `None` if its place is unknown.
+    pub(super) fn access(&self, statement: &Statement, around: &[Value]) -> Option<Option<Access>> {
         let Some(buffer) = statement.inst.buffer().filter(|&buffer| self.is_shared(buffer)) else { return Some(None) };
         let Run { index, offset, elements, stores } = statement.inst.run()?;
         let Memory { number, start, is_shared } = self.memories[buffer.index()];

@@ -18,7 +18,7 @@ pub enum Rounds {
     Differ,
 }
 
-/// Maximum number of search steps. After these, two accesses are assumed to meet.
+/// Maximum number of search steps. After these, two accesses are assumed to meet, or not to meet for certain.
 const MOST_STEPS: u32 = 4096;
 
 /// A variable of the search: `growth` times a number from `low` to `high`.
@@ -34,17 +34,25 @@ struct Dimension {
 impl Loops<'_> {
     /// Tests whether two accesses, at least one a store, can touch the same element. `rounds` gives the relation of rounds for each loop around both.
     pub fn meet(&self, a: &Access, b: &Access, rounds: impl Fn(Value) -> Rounds) -> bool {
-        a.memory == b.memory && (a.stores || b.stores) && self.may_be_equal(a, b, &rounds)
+        a.memory == b.memory && (a.stores || b.stores) && self.may_be_equal(a, b, &rounds, true)
     }
 
-    /// Tests whether two accesses can touch the same place.
-    fn may_be_equal(&self, a: &Access, b: &Access, rounds: &impl Fn(Value) -> Rounds) -> bool {
+    /// Tests whether two accesses, at least one a store, touch the same element in some different rounds of the loop of `counter`. Their places are
+    /// exact, and all loops around them have known rounds. `rounds` gives the relation of rounds for each loop around both.
+    pub(super) fn certainly_meet(&self, a: &Access, b: &Access, counter: Value, rounds: impl Fn(Value) -> Rounds) -> bool {
+        let growth = |access: &Access| access.growth.iter().find(|(other, _)| *other == counter).map(|(_, growth)| *growth);
+        // The search forgets that rounds differ if they move the accesses by different distances.
+        growth(a) == growth(b) && a.memory == b.memory && (a.stores || b.stores) && self.may_be_equal(a, b, &rounds, false)
+    }
+
+    /// Tests whether two accesses can touch the same place. `otherwise` is the answer of a search that is too long.
+    fn may_be_equal(&self, a: &Access, b: &Access, rounds: &impl Fn(Value) -> Rounds, otherwise: bool) -> bool {
         let is_symbolic = |access: &Access| !access.fixed.is_empty() || !access.scaled.is_empty();
         if (is_symbolic(a) || is_symbolic(b)) && (self.is_before(a, b) || self.is_before(b, a)) {
             return false;
         }
         if !a.scaled.is_empty() || !b.scaled.is_empty() {
-            return self.digits(a, b).is_none_or(|digits| digits.iter().all(|[a, b]| self.may_be_equal(a, b, rounds)));
+            return self.digits(a, b).is_none_or(|digits| digits.iter().all(|[a, b]| self.may_be_equal(a, b, rounds, otherwise)));
         }
         let mut dimensions = Vec::new();
         let mut add = |growth: i128, low: i128, high: i128, differs: bool| {
@@ -90,7 +98,7 @@ impl Loops<'_> {
             }
             is_one
         });
-        let mut search = Search { dimensions, steps: 0 };
+        let mut search = Search { dimensions, steps: 0, otherwise };
         let [nearer, further] = self.apart(a, b);
         search.finds(0, b.low - a.high + 1 + nearer, b.high - a.low - 1 + further)
     }
@@ -99,6 +107,8 @@ impl Loops<'_> {
 struct Search {
     dimensions: Vec<Dimension>,
     steps: u32,
+    /// The answer of a search that is too long.
+    otherwise: bool,
 }
 
 impl Search {
@@ -107,7 +117,7 @@ impl Search {
         let Some(&Dimension { growth, low: first, high: last, differs }) = self.dimensions.get(from) else { return low <= 0 && 0 <= high };
         self.steps += 1;
         if self.steps > MOST_STEPS {
-            return true;
+            return self.otherwise;
         }
         let rest = &self.dimensions[from + 1..];
         let least: i128 = rest.iter().map(|d| d.growth * d.low).sum();

@@ -68,7 +68,7 @@ impl<'k> Machine<'k, '_> {
 mod tests {
     use crate::interpret::{InterpretError, interpret_shuffled};
     use crate::text::parse_kernel;
-    use crate::verify::verify;
+    use crate::verify::{Rule, verify};
 
     /// Runs a kernel on eight zeros in the order of a seed, and returns the elements.
     fn run(body: &str, seed: u64) -> Result<Vec<u8>, InterpretError> {
@@ -79,7 +79,8 @@ mod tests {
             }}"
         );
         let kernel = parse_kernel(&text).unwrap();
-        assert_eq!(verify(&kernel), Ok(()));
+        // In debug builds, the verifier finds rounds that certainly meet, too.
+        assert!(matches!(verify(&kernel).map_err(|error| error.rule), Ok(()) | Err(Rule::RoundsMeet(_))), "{kernel}");
         let mut buffers = [(1..=9).collect(), vec![0; 8], vec![0; 2]];
         assert_eq!(interpret_shuffled(&kernel, &mut buffers, &[], seed)?, 0);
         let [_, y, _] = buffers;

@@ -1,6 +1,7 @@
-//! Rules of independent rounds and ranges. The interpreter finds races between them.
+//! Rules of independent rounds and ranges. The interpreter finds races between them. In debug builds, places that contradict a mark are a broken rule.
 
 use super::Rule;
+use crate::dependence::{apart, contradicted};
 use crate::*;
 use cranelift_entity::EntityRef;
 
@@ -20,7 +21,15 @@ pub fn check(kernel: &Kernel) -> Result<(), Rule> {
         check_own(kernel, body, &kernel.arrays_written_in(body))?;
     }
     let divides = kernel.statements().filter(|statement| matches!(statement.inst, Inst::Divide { .. })).count();
-    if divides > 0 { check_divide(kernel, divides) } else { Ok(()) }
+    if divides > 0 {
+        check_divide(kernel, divides)?;
+    }
+    if cfg!(debug_assertions) { check_marks(kernel) } else { Ok(()) }
+}
+
+/// Checks that no marked rounds certainly meet, if the pointer parameters are apart.
+fn check_marks(kernel: &Kernel) -> Result<(), Rule> {
+    contradicted(kernel, &apart(kernel.pointer_params().count())).map_or(Ok(()), |counter| Err(Rule::RoundsMeet(counter)))
 }
 
 /// Checks that private buffers are scratch memory, each listed once.
@@ -93,6 +102,15 @@ mod tests {
         assert_eq!(carries.unwrap(), "independent rounds that carry a value");
         let grid = "kernel @k(y: output i32[8] align 4, %0: i64) grid 8 workgroup 8 { for each %1 in 0..1 step 1 { store y[%0], 1 } }";
         assert_eq!(verify(&parse_kernel(grid).unwrap()).unwrap_err().rule, Rule::GridOfRounds);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    fn rounds_that_certainly_meet_are_not_independent() {
+        let met = broken("for each %1 in 0..8 step 1 { store y[3], 1 }");
+        assert_eq!(met.unwrap(), "independent rounds of %1 that meet");
+        let found = broken("for %0 in 0..4 step 1 { for each %1 in 0..2 step 1 { store y[%0], 1 } }");
+        assert_eq!(found.unwrap(), "independent rounds of %1 that meet");
     }
 
     #[test]

@@ -319,6 +319,9 @@ pub enum Rule {
     #[error("a barrier under a condition")]
     BarrierUnderCondition,
 
+    /// Independent rounds of which two touch one element, and one writes it.
+    #[error("independent rounds of {0} that meet")]
+    RoundsMeet(Value),
     /// Independent rounds in a kernel with a grid.
     #[error("a grid, and independent rounds")]
     GridOfRounds,

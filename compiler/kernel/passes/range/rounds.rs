@@ -6,7 +6,7 @@
 
 use super::super::values::Values;
 use super::in_ranges::InRanges;
-use crate::dependence::{Access, Loops, Places, Rounds};
+use crate::dependence::{Access, Loops, Places, Rounds, contradicted};
 use crate::intervals::Assumed;
 use crate::*;
 use smallvec::smallvec;
@@ -28,7 +28,7 @@ pub fn of_rounds(kernel: &Kernel, places: &Places) -> Option<InRanges> {
     let many = found.iter().position(|found| found.rounds >= MANY_ROUNDS);
     let best = many.or_else(|| (0..found.len()).max_by_key(|&i| (found[i].rounds, std::cmp::Reverse(i))))?;
     let Found { path, rounds } = found.swap_remove(best);
-    debug_assert!(search.overwrites_nothing(&path), "marked rounds that overwrite what others read in\n{kernel}");
+    debug_assert_eq!(contradicted(kernel, places), None, "marked rounds that overwrite what others read in\n{kernel}");
     let mut kernel = kernel.clone();
     cut(&mut kernel, &path, rounds);
     Some(InRanges { kernel, rounds: u64::try_from(rounds).ok()? })
@@ -107,22 +107,6 @@ impl Search<'_> {
         let inside = self.accesses(&body.statements, [around, &body.params[..1]].concat());
         let (Some(inside), Some(after)) = (inside, self.accesses(rest, around.to_vec())) else { return false };
         !inside.iter().any(|a| after.iter().any(|b| self.loops.meet(a, b, |_| Rounds::Same)))
-    }
-
-    /// Tests whether rounds of the loop at the end of a path do not meet because parameters overlap. This checks the mark, which the interpreter checks
-    /// for parameters that are apart. Only places are checked that depend on nothing but counters: the test is exact for them.
-    fn overwrites_nothing(&self, path: &[usize]) -> bool {
-        let (mut region, mut around) = (&self.kernel.body, vec![]);
-        for &number in path {
-            let Inst::For { body, .. } = &region.statements[number].inst else { return false };
-            around.push(body.params[0]);
-            region = body;
-        }
-        let overlap = (1..self.outputs.len()).any(|number| self.outputs[..number].contains(&self.outputs[number]));
-        let Some(mut inside) = self.accesses(&region.statements, around.clone()).filter(|_| overlap) else { return true };
-        inside.retain(|access| access.fixed.is_empty() && access.others.is_empty() && access.scaled.is_empty());
-        let of = |counter: Value| if Some(&counter) == around.last() { Rounds::Differ } else { Rounds::Any };
-        !inside.iter().any(|a| inside.iter().any(|b| self.loops.meet(a, b, of)))
     }
 
     /// Returns the accesses to outputs, inside loops with these counters. `None` if the place of one is unknown.
@@ -266,7 +250,9 @@ mod tests {
         };
         assert_eq!(rounds(&text("private s", "s")), Some(64));
         assert_eq!(rounds(&text("private s", "t")), Some(64), "each range repeats what is before the loop");
-        assert_eq!(rounds(&text("", "s")), None);
+        // The mark is wrong, so this is no sound kernel.
+        let shared = parse_kernel(&text("", "s")).expect("a kernel");
+        assert!(of_rounds(&shared, &apart(4)).is_none());
     }
 
     /// Returns the number of rounds of a copy to `y` from `offset` elements further in memory that begins at the same place.
