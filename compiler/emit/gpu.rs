@@ -1,38 +1,20 @@
 //! The GPU part of a model in its header and its report.
 
+use crate::interface::{ABI, GPU_INFO, HOST};
 use crate::program::{Device, DeviceRegion, HostCall, Method, Residents, Variable, regions};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// The shared block of GPU types. It is the same, byte for byte, in every header of this ABI that has it.
-pub const SHARED: &str = "\
-#ifndef MODELC_ABI_1_GPU
-#define MODELC_ABI_1_GPU
-/* A Vulkan device of the application, or the way to the library: modelc_config.vk. Handles are Vulkan's. */
-struct modelc_vk_host {
-  uint32_t struct_size; /* sizeof(struct modelc_vk_host) */
-  uint32_t queue_family; /* of the queue */
-  void *get_instance_proc_addr; /* vkGetInstanceProcAddr; NULL: the object finds the library itself, if it was made to */
-  void *instance, *physical_device;
-  void *device; /* with the features of the profile switched on; NULL: the object makes instance and device */
-  void *queue; /* that computes */
-  void (*lock)(void *user), (*unlock)(void *user); /* around each use of the queue; NULL where no other thread uses it */
-  void *user;
-  const void *allocation_callbacks; /* VkAllocationCallbacks, or NULL */
-};
-/* Which side runs, and why. */
-typedef struct modelc_gpu_info {
-  uint32_t struct_size; /* set it: sizeof(modelc_gpu_info) */
-  uint32_t runs; /* 1: the GPU runs its part; 0: the CPU runs everything */
-  int32_t result; /* VkResult of the call that failed */
-  uint32_t reserved;
-  const char *failed; /* the call that failed, or NULL */
-  uint32_t api_version, driver_version, vendor_id, device_id, device_type; /* of VkPhysicalDeviceProperties; 0 if no device was chosen */
-  char device_name[256];
-  uint64_t cpu_ns, gpu_ns; /* a call on either side, estimated; the GPU is not opened if it would be slower. 0: no estimate */
-} modelc_gpu_info;
-#endif
-";
+/// Returns the shared block of GPU types. It is the same, byte for byte, in every header of this ABI that has it.
+pub fn shared() -> String {
+    format!(
+        "#ifndef MODELC_ABI_{ABI}_GPU\n#define MODELC_ABI_{ABI}_GPU\n\
+         /* A Vulkan device of the application, or the way to the library: modelc_config.vk. Handles are Vulkan's. */\n{}\
+         /* Which side runs, and why. */\n{}#endif\n",
+        HOST.c_struct(),
+        GPU_INFO.c_type()
+    )
+}
 
 /// Returns a sentence for the header about variables that a copy of the state does not contain. It is empty if the copy contains all.
 pub fn not_in_a_snapshot(device: &Device) -> String {

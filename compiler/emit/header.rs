@@ -12,7 +12,7 @@ use super::quantization;
 use crate::codegen::CompiledModel;
 use crate::codegen::driver::{Import, ImportKind};
 use crate::codegen::weights::WeightsHeader;
-use crate::interface::{ABI, ELEMENTS, Interface, MethodInterface, STATUSES, has_shape};
+use crate::interface::{ABI, CONFIG, ELEMENTS, Interface, MethodInterface, STATUSES, TENSOR, has_shape};
 use crate::ir::{ElementType, Scalar};
 use crate::program::{Method, Port, PortExtent, Program};
 use crate::target::FEATURES;
@@ -34,9 +34,9 @@ pub fn header(program: &Program, model: &ModelInfo, compiled: &CompiledModel, re
         shared_types(),
         if asks_system { features::SHARED } else { "" }
     );
-    text.push_str(ports::SHARED);
+    text.push_str(&ports::shared());
     if program.device.is_some() {
-        text.push_str(gpu::SHARED);
+        text.push_str(&gpu::shared());
     }
     sizes(&mut text, &upper, record, program);
     if let Some((header, _)) = &compiled.external {
@@ -104,7 +104,8 @@ pub fn shared_types() -> String {
         let comma = if index + 1 < ELEMENTS.len() { "," } else { "" };
         let _ = writeln!(text, "  {name} = {number}{comma}");
     }
-    text.push_str(SHARED_DECLARATIONS);
+    text.push_str("};\n");
+    text.push_str(&shared_declarations());
     text.push_str(quantization::SHARED);
     text.push_str("static inline const char *modelc_strerror(int code)\n{\n  switch (code) {\n");
     for (name, _, meaning) in STATUSES {
@@ -114,36 +115,19 @@ pub fn shared_types() -> String {
     text
 }
 
-const SHARED_DECLARATIONS: &str = "\
-};
-/* Runs body(ctx, i) for every i below n, in any order, on any threads, and returns when all have run. */
-typedef void (*modelc_parallel_for_fn)(void *user, uint32_t n, void (*body)(void *ctx, uint32_t i), void *ctx);
-/* Called before (phase 0) and after (phase 1) each kernel of an object made with --profile-hooks; non-zero aborts. */
-typedef int (*modelc_on_kernel_fn)(void *user, uint32_t kernel, uint32_t phase);
-struct modelc_vk_host;
-typedef struct modelc_config {
-  uint32_t struct_size, flags; /* sizeof(modelc_config); flags and unknown tails are zero */
-  const void *weights; /* with --weights external */
-  size_t weights_bytes;
-  void *const *areas; /* further memory areas, where the header defines their sizes */
-  size_t n_areas;
-  modelc_parallel_for_fn parallel_for;
-  uint32_t threads;
-  modelc_on_kernel_fn on_kernel;
-  void *user; /* handed to every callback */
-  uint64_t cpu_features; /* 0: detect where the machine allows; else MODELC_CPU_ bits */
-  const struct modelc_vk_host *vk; /* the application's own Vulkan device; NULL: the runtime finds one */
-} modelc_config;
-/* A tensor as a custom operator sees it: dense, row major, aligned to its elements. */
-typedef struct modelc_tensor {
-  void *data; /* of inputs to be read only */
-  size_t bytes;
-  const size_t *shape; /* rank extents; NULL for rank 0 */
-  uint32_t rank, type; /* MODELC_F32 ... */
-  float scale; /* real = scale * (integer - zero_point); 0 if it has not one scale for all elements */
-  int32_t zero_point;
-} modelc_tensor;
-";
+/// Returns the types of callbacks, the configuration, and the argument of custom operators.
+fn shared_declarations() -> String {
+    format!(
+        "/* Runs body(ctx, i) for every i below n, in any order, on any threads, and returns when all have run. */\n\
+         typedef void (*modelc_parallel_for_fn)(void *user, uint32_t n, void (*body)(void *ctx, uint32_t i), void *ctx);\n\
+         /* Called before (phase 0) and after (phase 1) each kernel of an object made with --profile-hooks; non-zero aborts. */\n\
+         typedef int (*modelc_on_kernel_fn)(void *user, uint32_t kernel, uint32_t phase);\n\
+         struct modelc_vk_host;\n\
+         {}/* A tensor as a custom operator sees it: dense, row major, aligned to its elements. */\n{}",
+        CONFIG.c_type(),
+        TENSOR.c_type()
+    )
+}
 
 fn sizes(text: &mut String, upper: &str, record: &ModelRecord, program: &Program) {
     let footprint = &record.footprint;

@@ -2,28 +2,15 @@
 
 use super::c_text::string;
 use super::quantization::writable;
-use crate::interface::{ELEMENTS, Interface};
+use crate::interface::{ABI, ELEMENTS, Interface, PORT, PortMember};
 use crate::program::{Call, Method, Port, Program, calls};
 use std::fmt::Write;
 
-/// The shared block with the type of a port. It is the same, byte for byte, in every header of this ABI.
-pub const SHARED: &str = "\
-#ifndef MODELC_ABI_1_PORTS
-#define MODELC_ABI_1_PORTS
-/* An input or output of a method. */
-typedef struct modelc_port {
-  const char *method, *name; /* as in the model's file */
-  uint8_t is_output, is_value; /* is_value: passed by value, not in a buffer */
-  uint16_t index; /* in0, out0 */
-  uint32_t type, rank; /* MODELC_F32 ..., 0 for a type without a number; the number of extents */
-  const size_t *shape; /* extents, or their bounds; NULL for rank 0 */
-  size_t bytes; /* at the bounds */
-  float scale; /* real = scale * (integer - zero_point); 0 if it has not one scale for all elements */
-  int32_t zero_point;
-} modelc_port;
-#endif
-
-";
+/// Returns the shared block with the type of a port. It is the same, byte for byte, in every header of this ABI.
+pub fn shared() -> String {
+    let port = PORT.c_type();
+    format!("#ifndef MODELC_ABI_{ABI}_PORTS\n#define MODELC_ABI_{ABI}_PORTS\n/* An input or output of a method. */\n{port}#endif\n\n")
+}
 
 /// Writes the table of a program's inputs and outputs, if it has any. `upper` is `NET`.
 pub fn ports(text: &mut String, upper: &str, program: &Program) {
@@ -42,7 +29,7 @@ pub fn ports(text: &mut String, upper: &str, program: &Program) {
         let port = place.port;
         let shape = if port.shape.is_empty() { "NULL".into() } else { format!("&{upper}_ports_extents[{first}]") };
         first += port.shape.len();
-        let _ = writeln!(text, "  {}", row(place, &shape));
+        let _ = writeln!(text, "  {},", row(place, &shape));
     }
     text.push_str("};\n\n");
 }
@@ -71,15 +58,19 @@ fn row(Place { method, is_output, index, port }: Place<'_>, shape: &str) -> Stri
         _ => None,
     });
     let (scale, zero_point) = one.unwrap_or_else(|| ("0".into(), 0));
-    format!(
-        "{{ {}, {}, {}, {}, {index}, {number}, {}, {shape}, {}, {scale}, {zero_point} }},",
-        string(&method.name),
-        string(&port.name),
-        u8::from(is_output),
-        u8::from(port.scalar),
-        port.shape.len(),
-        port.bytes
-    )
+    PORT.c_initializer(|member| match member {
+        PortMember::Method => string(&method.name),
+        PortMember::Name => string(&port.name),
+        PortMember::IsOutput => u8::from(is_output).to_string(),
+        PortMember::IsValue => u8::from(port.scalar).to_string(),
+        PortMember::Index => index.to_string(),
+        PortMember::Type => number.to_owned(),
+        PortMember::Rank => port.shape.len().to_string(),
+        PortMember::Shape => shape.to_owned(),
+        PortMember::Bytes => port.bytes.to_string(),
+        PortMember::Scale => scale.clone(),
+        PortMember::ZeroPoint => zero_point.to_string(),
+    })
 }
 
 /// Writes the names of kernel calls, by the number that `on_kernel` gets. A name has the call's first operator.

@@ -29,7 +29,7 @@ pub fn runtime_header() -> String {
          #ifndef MODELC_H\n#define MODELC_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n{}\n{}\n#endif /* MODELC_H */\n",
         env!("CARGO_PKG_VERSION"),
         shared_types(),
-        gpu::SHARED
+        gpu::shared()
     )
 }
 

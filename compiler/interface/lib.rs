@@ -5,16 +5,16 @@
 mod argument;
 pub mod device;
 mod footprint;
-mod layout;
 pub mod limits;
 mod method_memory;
 mod state;
+mod structs;
 
 pub use argument::{Taken, extents_of};
 pub use footprint::Footprint;
-pub use layout::{CONFIG, Config, HOST, Host, Layout, TENSOR, Tensor};
 pub use method_memory::MethodMemory;
 pub use state::{ABI, Part, RECORD_BYTES, StateParts, record};
+pub use structs::{CONFIG, Config, GPU_INFO, GpuInfo, HOST, Host, Layout, Member, PORT, Places, PortMember, Struct, TENSOR, Tensor};
 
 use modelc_ir::ElementType;
 use modelc_program::{E_INDEX, Method, Port, Program};
@@ -204,19 +204,14 @@ impl MethodInterface {
 
 /// Computes offsets in the layout of C.
 fn fields(ports: &[Port], Layout { pointer }: Layout) -> Vec<Field> {
-    let mut end = 0;
-    let mut place = |bytes: u64, alignment: u64| {
-        let offset = u64::next_multiple_of(end, alignment);
-        end = offset + bytes;
-        offset
-    };
+    let mut places = Places::default();
     ports
         .iter()
         .map(|port| {
             let bytes = if port.scalar { element_bytes(port.element) } else { pointer };
             let alignment = if port.scalar { port.element.alignment() } else { pointer };
-            let offset = place(bytes, alignment);
-            let shape_offset = has_shape(port).then(|| place(pointer * port.shape.len() as u64, pointer));
+            let offset = places.place(bytes, alignment);
+            let shape_offset = has_shape(port).then(|| places.place(pointer * port.shape.len() as u64, pointer));
             Field { offset, shape_offset }
         })
         .collect()

@@ -1,6 +1,5 @@
 //! State of an instance's device.
 
-use crate::codegen::vulkan::GPU_INFO_BYTES;
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
@@ -25,7 +24,7 @@ pub(super) struct RawInfo {
 impl RawInfo {
     pub fn new() -> Self {
         Self {
-            struct_size: GPU_INFO_BYTES as u32,
+            struct_size: size_of::<Self>() as u32,
             runs: 0,
             result: 0,
             reserved: 0,
@@ -92,6 +91,8 @@ impl fmt::Display for GpuInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interface::{GPU_INFO, Layout};
+    use std::mem::offset_of;
 
     #[test]
     fn either_side_is_told() {
@@ -105,9 +106,25 @@ mod tests {
     }
 
     #[test]
-    fn the_record_has_the_size_that_the_runtime_writes() {
-        #[cfg(target_pointer_width = "64")]
-        assert_eq!((size_of::<RawInfo>() as u64, std::mem::offset_of!(RawInfo, device_name)), (GPU_INFO_BYTES, 44));
+    fn the_struct_is_laid_out_as_the_runtime_writes_it() {
+        let here = Layout { pointer: size_of::<usize>() as u64 };
+        let offsets = [
+            offset_of!(RawInfo, struct_size),
+            offset_of!(RawInfo, runs),
+            offset_of!(RawInfo, result),
+            offset_of!(RawInfo, reserved),
+            offset_of!(RawInfo, failed),
+            offset_of!(RawInfo, api_version),
+            offset_of!(RawInfo, driver_version),
+            offset_of!(RawInfo, vendor_id),
+            offset_of!(RawInfo, device_id),
+            offset_of!(RawInfo, device_type),
+            offset_of!(RawInfo, device_name),
+            offset_of!(RawInfo, cpu_ns),
+            offset_of!(RawInfo, gpu_ns),
+        ];
+        assert!(GPU_INFO.members(here).map(|place| place.2 as usize).eq(offsets));
+        assert_eq!(size_of::<RawInfo>() as u64, GPU_INFO.bytes(here));
         let none = GpuInfo { runs: false, failed: None, device: String::new(), device_type: 0, estimate: None };
         assert_eq!(RawInfo::new().read(), none);
     }

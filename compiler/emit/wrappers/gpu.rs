@@ -1,6 +1,7 @@
 //! The side on which a model with a GPU part runs, in the words of each language.
 
 use super::wrapped::Wrapped;
+use crate::interface::GPU_INFO;
 
 /// Returns a method of the C++ classes; empty for a model without a GPU part.
 pub(super) fn cpp(wrapped: &Wrapped<'_>) -> String {
@@ -19,7 +20,7 @@ pub(super) fn cpp(wrapped: &Wrapped<'_>) -> String {
 
 /// Returns the Rust type of the GPU information.
 pub(super) fn rust_type(wrapped: &Wrapped<'_>) -> String {
-    if wrapped.program.device.is_none() { String::new() } else { INFO.into() }
+    if wrapped.program.device.is_none() { String::new() } else { info() }
 }
 
 /// Returns the Rust declaration of the C function.
@@ -51,49 +52,16 @@ const METHOD: &str = "
     }
 ";
 
-const INFO: &str = "
-/// `modelc_gpu_info`: which side runs, and why.
-#[repr(C)]
-#[derive(Clone, Copy)]
-#[allow(dead_code)]
-pub struct GpuInfo {
-    struct_size: u32,
-    /// 1 if the GPU runs its part, 0 if the CPU runs everything.
-    pub runs: u32,
-    /// `VkResult` of the call that failed.
-    pub result: i32,
-    reserved: u32,
-    failed: *const core::ffi::c_char,
-    pub api_version: u32,
-    pub driver_version: u32,
-    pub vendor_id: u32,
-    pub device_id: u32,
-    pub device_type: u32,
-    device_name: [u8; 256],
-    /// A call on the CPU, estimated; 0 without an estimate.
-    pub cpu_ns: u64,
-    /// A call on the GPU.
-    pub gpu_ns: u64,
+/// Returns the struct that the C function fills.
+fn info() -> String {
+    let (members, zeros) = (GPU_INFO.rust_members(), GPU_INFO.rust_zeros("        ", "core::mem::size_of::<Self>() as u32"));
+    format!(
+        "\n/// `modelc_gpu_info`: which side runs, and why.\n#[repr(C)]\n#[derive(Clone, Copy)]\n#[allow(dead_code)]\npub struct GpuInfo {{\n{members}}}\n\n\
+         #[allow(dead_code)]\nimpl GpuInfo {{\n    const NOTHING: Self = Self {{\n{zeros}    }};\n{READERS}"
+    )
 }
 
-#[allow(dead_code)]
-impl GpuInfo {
-    const NOTHING: Self = Self {
-        struct_size: core::mem::size_of::<Self>() as u32,
-        runs: 0,
-        result: 0,
-        reserved: 0,
-        failed: core::ptr::null(),
-        api_version: 0,
-        driver_version: 0,
-        vendor_id: 0,
-        device_id: 0,
-        device_type: 0,
-        device_name: [0; 256],
-        cpu_ns: 0,
-        gpu_ns: 0,
-    };
-
+const READERS: &str = "
     /// The call that failed.
     pub fn failed(&self) -> Option<&'static core::ffi::CStr> {
         // SAFETY: the name is a string of the object.

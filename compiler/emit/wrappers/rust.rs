@@ -6,7 +6,7 @@ use super::wrapped::Wrapped;
 use crate::emit::c_text::comment;
 use crate::emit::features;
 use crate::emit::quantization;
-use crate::interface::STATUSES;
+use crate::interface::{CONFIG, STATUSES, TENSOR};
 use crate::ir::ElementType;
 use std::fmt::Write;
 
@@ -35,6 +35,8 @@ pub fn module(wrapped: &Wrapped<'_>) -> String {
         ("errors", errors()),
         ("known_errors", known_errors()),
         ("customs", customs(wrapped)),
+        ("config_members", CONFIG.rust_members()),
+        ("config_zeros", CONFIG.rust_zeros("            ", "size_of::<Self>() as u32")),
         ("features", if asks_system { features::RUST.into() } else { String::new() }),
         ("config", if asks_system { "&configured(config)".into() } else { "config".into() }),
         ("gpu_type", gpu::rust_type(wrapped)),
@@ -90,7 +92,7 @@ fn customs(wrapped: &Wrapped<'_>) -> String {
         return String::new();
     }
     let list: String = wrapped.customs.iter().map(|name| format!("/// - `{name}`\n")).collect();
-    CUSTOM.replace("{{list}}", &list)
+    CUSTOM.replace("{{list}}", &list).replace("{{tensor_members}}", &TENSOR.rust_members())
 }
 
 const CUSTOM: &str = "
@@ -98,14 +100,7 @@ const CUSTOM: &str = "
 #[repr(C)]
 #[allow(dead_code)]
 pub struct Tensor {
-    pub data: *mut core::ffi::c_void,
-    pub bytes: usize,
-    pub shape: *const usize,
-    pub rank: u32,
-    pub element: u32,
-    pub scale: f32,
-    pub zero_point: i32,
-}
+{{tensor_members}}}
 
 /// A custom operator, which your program defines with `#[unsafe(no_mangle)] extern \"C\"`. It returns 0, or what ends the call with
 /// [`Error::Custom`]. The model calls:
