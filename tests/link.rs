@@ -252,7 +252,7 @@ fn aarch64_objects_use_the_best_level() {
         let files = modelc::emit::object_of_levels(&object_levels, &model, &options("net", tools.triple)).unwrap();
         assert_self_contained(&files);
         let net = bench.add("net", &files);
-        let at = format!("-DLEVEL_AT={}", modelc::interface::record::LEVEL);
+        let at = format!("-DLEVEL_AT={}", modelc::interface::Record::Level.offset());
         let program = bench.compile("levels.c", &["-static", *best, *features, &at], &[&net], "levels");
         bench.run(&program, &[]);
         let lifecycle = bench.compile("lifecycle.c", &["-static"], &[&net], "lifecycle");

@@ -13,7 +13,7 @@ mod structs;
 pub use argument::{Taken, extents_of};
 pub use footprint::Footprint;
 pub use method_memory::MethodMemory;
-pub use state::{ABI, Part, RECORD_BYTES, StateParts, record};
+pub use state::{ABI, Part, RECORD, RECORD_BYTES, Record, StateParts};
 pub use structs::{CONFIG, Config, GPU_INFO, GpuInfo, HOST, Host, Layout, Member, PORT, Places, PortMember, Struct, TENSOR, Tensor};
 
 use modelc_ir::ElementType;

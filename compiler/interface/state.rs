@@ -1,6 +1,8 @@
 //! Layout of the state: the runtime's record, then the program's variables, then the record of a device.
 
 use super::device::Arrays;
+use super::structs::Member::{Half, Long, Single, Slot};
+use super::structs::{Layout, Row, Struct};
 use modelc_machine::Alignment;
 use modelc_program::Program;
 pub use modelc_program::RECORD_BYTES;
@@ -45,33 +47,49 @@ impl Part {
     }
 }
 
-/// Offsets of the fields in the runtime's record. They are equal on every machine; a pointer has eight bytes, and a 32-bit machine uses the
-/// lower ones. Other fields of the state are variables.
-pub mod record {
-    /// Mark of an initialized state: [`INITIALISED`], or [`REFUSED`].
-    pub const MAGIC: i32 = 0;
+/// Fields of the runtime's record. Other fields of the state are variables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Record {
+    /// Mark of an initialized state: [`Record::INITIALISED`], or [`Record::REFUSED`].
+    Magic,
     /// Hash of the model.
-    pub const HASH: i32 = 8;
-    /// Index of the CPU level in use, 16 bits.
-    pub const LEVEL: i32 = 16;
-    /// 1 if the scratch memory follows the state, 16 bits.
-    pub const WHOLE: i32 = 18;
-    /// `threads` of the configuration, 32 bits.
-    pub const THREADS: i32 = 20;
-    /// `parallel_for` of the configuration, a pointer.
-    pub const PARALLEL_FOR: i32 = 24;
-    /// `on_kernel` of the configuration, a pointer.
-    pub const ON_KERNEL: i32 = 32;
-    /// `user` of the configuration, a pointer.
-    pub const USER: i32 = 40;
-    /// `weights` of the configuration, a pointer.
-    pub const WEIGHTS: i32 = 48;
-    /// `areas` of the configuration, a pointer.
-    pub const AREAS: i32 = 56;
+    Hash,
+    /// Index of the CPU level in use.
+    Level,
+    /// 1 if the scratch memory follows the state.
+    Whole,
+    /// `threads` of the configuration.
+    Threads,
+    /// `parallel_for` of the configuration.
+    ParallelFor,
+    /// `on_kernel` of the configuration.
+    OnKernel,
+    /// `user` of the configuration.
+    User,
+    /// `weights` of the configuration.
+    Weights,
+    /// `areas` of the configuration.
+    Areas,
+}
+
+/// The fields of the runtime's record in their order. They have the same offsets on every machine.
+pub static RECORD: Struct<Record> = Struct::record(&[
+    Row::new(Long, &[Record::Magic, Record::Hash]),
+    Row::new(Half, &[Record::Level, Record::Whole]),
+    Row::new(Single, &[Record::Threads]),
+    Row::new(Slot, &[Record::ParallelFor, Record::OnKernel, Record::User, Record::Weights, Record::Areas]),
+]);
+
+impl Record {
     /// Mark of an initialized state: the letters `modelcS` and the ABI number.
-    pub const INITIALISED: u64 = u64::from_le_bytes([b'm', b'o', b'd', b'e', b'l', b'c', b'S', super::ABI as u8]);
+    pub const INITIALISED: u64 = u64::from_le_bytes([b'm', b'o', b'd', b'e', b'l', b'c', b'S', ABI as u8]);
     /// Mark of a state whose `init` needed a device and found none. Only the reason can be queried then.
-    pub const REFUSED: u64 = u64::from_le_bytes([b'm', b'o', b'd', b'e', b'l', b'c', b'R', super::ABI as u8]);
+    pub const REFUSED: u64 = u64::from_le_bytes([b'm', b'o', b'd', b'e', b'l', b'c', b'R', ABI as u8]);
+
+    /// Returns the offset of the field.
+    pub fn offset(self) -> i32 {
+        RECORD.offset(self, Layout::WIDE)
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +102,14 @@ mod tests {
         assert_eq!((parts.record, parts.variables), (Part { offset: 0, bytes: 64 }, Part { offset: 64, bytes: 70 }));
         assert_eq!(parts.variables.end(Alignment::LINE), 192);
         assert_eq!(parts.device, Part { offset: 192, bytes: 0 });
-        assert!(record::AREAS as u64 + 8 <= parts.record.bytes);
+        assert!(RECORD.bytes(Layout::WIDE) <= parts.record.bytes);
+    }
+
+    #[test]
+    fn fields_of_the_record_have_the_same_offsets_on_every_machine() {
+        for pointer in [4, 8] {
+            let places: Vec<u64> = RECORD.members(Layout { pointer }).map(|place| place.2).collect();
+            assert_eq!(places, [0, 8, 16, 18, 20, 24, 32, 40, 48, 56]);
+        }
     }
 }

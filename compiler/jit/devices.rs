@@ -5,7 +5,7 @@ use crate::codegen::alone::survey;
 use crate::codegen::vulkan::functions::{FUNCTIONS, Vk};
 use crate::codegen::vulkan::{Modules, Own, SURVEY, SURVEYED, Wishes, survey_row, tables};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::interface::device;
+use crate::interface::device::Field;
 use crate::machine::{GPUS, GpuMachine};
 use crate::program::{Device, Program};
 use crate::target;
@@ -96,10 +96,10 @@ fn rows(gpu: &'static GpuMachine, Addresses { survey, close }: Addresses) -> Res
         close(part.as_mut_ptr(), words.as_ptr());
         status
     };
-    let single = |offset: i32| (part[offset as usize / 8] >> (offset % 8 * 8)) as u32;
+    let single = |field: Field| (part[field.offset() as usize / 8] >> (field.offset() % 8 * 8)) as u32;
     if status != 0 {
-        let call = (single(device::CALL) as usize).checked_sub(1).filter(|&call| call != Vk::OpenLibrary as usize);
-        return Ok(Err((call.and_then(|call| FUNCTIONS.get(call)).map(|row| row.name), single(device::RESULT) as i32)));
+        let call = (single(Field::Call) as usize).checked_sub(1).filter(|&call| call != Vk::OpenLibrary as usize);
+        return Ok(Err((call.and_then(|call| FUNCTIONS.get(call)).map(|row| row.name), single(Field::Result) as i32)));
     }
     rows.truncate(count as usize);
     Ok(Ok(rows))

@@ -1,7 +1,7 @@
 //! Times of a device, which it writes to staging memory if it is measured.
 
 use super::hooks::KernelTime;
-use crate::interface::device as part;
+use crate::interface::device::{Field, timestamp_places};
 use crate::program::{Device, DeviceRegion};
 
 /// Times of the runs of a region. Each dispatch waits for the one before it during a measurement.
@@ -42,7 +42,7 @@ pub(super) struct Regions {
 
 impl Regions {
     pub(super) fn new(device: &Device) -> Self {
-        Self { places: part::timestamp_places(device).0, times: device.regions.iter().map(RegionTimes::new).collect() }
+        Self { places: timestamp_places(device).0, times: device.regions.iter().map(RegionTimes::new).collect() }
     }
 
     pub(super) fn times(&self) -> &[RegionTimes] {
@@ -58,8 +58,8 @@ impl Regions {
 
     /// Returns host address and number of each region's ticks; nothing if the device does not measure. `state` is the device record.
     fn ticks<'a>(&'a self, state: &[u8]) -> impl Iterator<Item = (*mut u64, usize)> + 'a {
-        let mapped = word(state, part::MAPPED);
-        let open = mapped != 0 && word(state, part::QUERIES) != 0;
+        let mapped = word(state, Field::Mapped);
+        let open = mapped != 0 && word(state, Field::Queries) != 0;
         let place = move |(place, times): (&u64, &RegionTimes)| ((mapped + place) as *mut u64, times.dispatches.len() + 3);
         self.places.iter().zip(&self.times).filter(move |_| open).map(place)
     }
@@ -74,7 +74,7 @@ impl Regions {
 
     /// Adds the ticks of the regions that ran in a call.
     pub(super) fn take(&mut self, state: &[u8]) {
-        let period = f64::from(f32::from_bits(word(state, part::PERIOD) as u32));
+        let period = f64::from(f32::from_bits(word(state, Field::Period) as u32));
         let ticks: Vec<Vec<u64>> = self
             .ticks(state)
             // SAFETY: as in `clear`; every region that ran has ended.
@@ -85,8 +85,8 @@ impl Regions {
 }
 
 /// Reads a word of the device record; 0 if there is none.
-fn word(state: &[u8], offset: i32) -> u64 {
-    let bytes = state.get(offset as usize..).and_then(|bytes| bytes.first_chunk());
+fn word(state: &[u8], field: Field) -> u64 {
+    let bytes = state.get(field.offset() as usize..).and_then(|bytes| bytes.first_chunk());
     bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
@@ -108,9 +108,9 @@ mod tests {
         let regions = Regions { places: vec![64], times: vec![RegionTimes::default()] };
         let mut state = vec![0; 1024];
         assert_eq!(regions.ticks(&state).count(), 0);
-        state[part::MAPPED as usize] = 8;
+        state[Field::Mapped.offset() as usize] = 8;
         assert_eq!(regions.ticks(&state).count(), 0, "the device takes no times");
-        state[part::QUERIES as usize] = 1;
+        state[Field::Queries.offset() as usize] = 1;
         assert_eq!(regions.ticks(&state).next(), Some((72 as *mut u64, 3)));
         assert_eq!(regions.ticks(&[]).count(), 0);
     }

@@ -3,7 +3,7 @@
 use super::context::{Context, Numbers};
 use super::language::{BinaryOp, Builder, CompareOp, Value, Width};
 use crate::weights::HEADER_BYTES;
-use modelc_interface::{E_ALIGN, E_NULL, E_STATE, record};
+use modelc_interface::{E_ALIGN, E_NULL, E_STATE, Record};
 
 impl Builder {
     /// Returns `MODELC_E_NULL` if the pointer is NULL.
@@ -22,8 +22,8 @@ impl Builder {
     pub(crate) fn check_state(&mut self, context: &Context<'_>, state: Value) {
         self.leave_if_null(state);
         self.leave_if_misaligned(state, context.program.alignment.bytes());
-        for (offset, bits) in [(record::MAGIC, record::INITIALISED), (record::HASH, context.model_hash)] {
-            let wrong = self.differs(state, offset, bits);
+        for (field, bits) in [(Record::Magic, Record::INITIALISED), (Record::Hash, context.model_hash)] {
+            let wrong = self.differs(state, field.offset(), bits);
             self.leave_if(wrong, E_STATE);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::addresses::Addresses;
 use super::language::{Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
-use modelc_interface::{E_CUSTOM, Layout, TENSOR, Tensor, element_number, record};
+use modelc_interface::{E_CUSTOM, Layout, RECORD, Record, TENSOR, Tensor, element_number};
 use modelc_program::{Address, External, ExternalTensor};
 
 /// Returns the signature of custom operators: `int NAME(void *user, const modelc_tensor *in, uint32_t n_in, modelc_tensor *out, uint32_t n_out, const
@@ -26,7 +26,7 @@ pub fn forward(layout: Layout, signature: &Signature, address: u64) -> Function 
 pub(super) fn call(addresses: &Addresses<'_>, e: &mut Builder, external: &External) {
     let inputs = tensors(addresses, e, &external.inputs);
     let outputs = tensors(addresses, e, &external.outputs);
-    let user = e.load(Width::Word, addresses.state, record::USER);
+    let user = e.member(&RECORD, addresses.state, Record::User);
     let [in_count, out_count] = [&external.inputs, &external.outputs].map(|list| Operand::Number(list.len() as u64));
     let constant = |number: u32| addresses.context.program.constants.get(number as usize).map_or(0, |blob| blob.data.len() as u64);
     let options_bytes = Operand::Number(external.options.map_or(0, constant));

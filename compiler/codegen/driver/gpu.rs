@@ -5,8 +5,9 @@ use super::addresses::Addresses;
 use super::context::{Context, Gpu};
 use super::hooks::{AFTER, BEFORE};
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
-use crate::vulkan::{GPU_INFO_BYTES, Own, clear, gpu_info, passed};
-use modelc_interface::{E_ABI, E_GPU, E_STATE, HOST, Host, device, record};
+use crate::vulkan::{Own, clear, passed};
+use modelc_interface::device::Field;
+use modelc_interface::{E_ABI, E_GPU, E_STATE, GPU_INFO, GpuInfo, HOST, Host, RECORD, Record};
 use modelc_program::{Address, Crossing, Estimate, PortExtent, Residents};
 
 impl Gpu<'_> {
@@ -41,7 +42,7 @@ fn part(e: &mut Builder, context: &Context<'_>, state: Value) -> Value {
 pub(super) fn check_host(e: &mut Builder, host: Value) {
     let layout = e.layout;
     e.when(host, |e| {
-        let size = e.load(Width::Single, host, HOST.offset(Host::StructSize, layout));
+        let size = e.member(&HOST, host, Host::StructSize);
         let small = e.compare(CompareOp::Less, size, HOST.bytes(layout));
         e.leave_if(small, E_ABI);
     });
@@ -80,7 +81,7 @@ fn open(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, (state, weights, 
     e.when(status, |e| {
         gpu.close(e, part);
         if gpu.required {
-            e.store_long(record::REFUSED, state, record::MAGIC);
+            e.store_long(Record::REFUSED, state, Record::Magic.offset());
             e.leave_always(status);
         }
     });
@@ -112,7 +113,7 @@ fn leave_unless_it_runs(e: &mut Builder, part: Value) {
 /// Marks the device as failed if a status is `MODELC_E_GPU`; returns that condition, 8 bits.
 fn stop_where_it_failed(e: &mut Builder, part: Value, status: Value) -> Value {
     let failed = e.compare(CompareOp::Equal, status, E_GPU);
-    e.when(failed, |e| e.store(Width::Single, 0, part, device::RUNS));
+    e.when(failed, |e| e.set_field(0, part, Field::Runs));
     failed
 }
 
@@ -125,8 +126,8 @@ pub(super) fn close(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, state
 
 /// Closes the device of an earlier state of this model in the same memory. `init` calls it before it writes.
 pub(super) fn release(e: &mut Builder, context: &Context<'_>, gpu: &Gpu<'_>, state: Value) {
-    let wanted = [(record::MAGIC, record::INITIALISED), (record::HASH, context.model_hash)];
-    let [no_state, of_another] = wanted.map(|(offset, bits)| e.differs(state, offset, bits));
+    let wanted = [(Record::Magic, Record::INITIALISED), (Record::Hash, context.model_hash)];
+    let [no_state, of_another] = wanted.map(|(field, bits)| e.differs(state, field.offset(), bits));
     let other = e.binary(BinaryOp::Or, no_state, of_another);
     let same = e.compare(CompareOp::Equal, other, 0);
     e.when(same, |e| close(e, context, gpu, state));
@@ -138,9 +139,9 @@ pub(crate) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function {
         let &[arena, info] = arguments else { unreachable!("gpu has two parameters") };
         e.leave_if_null(arena);
         e.leave_if_misaligned(arena, context.program.alignment.bytes());
-        let [lives, refused] = [record::INITIALISED, record::REFUSED].map(|magic| e.differs(arena, record::MAGIC, magic));
+        let [lives, refused] = [Record::INITIALISED, Record::REFUSED].map(|magic| e.differs(arena, Record::Magic.offset(), magic));
         let neither = e.binary(BinaryOp::And, lives, refused);
-        let other = e.differs(arena, record::HASH, context.model_hash);
+        let other = e.differs(arena, Record::Hash.offset(), context.model_hash);
         for wrong in [neither, other] {
             e.leave_if(wrong, E_STATE);
         }
@@ -154,15 +155,16 @@ pub(crate) fn gpu(context: &Context<'_>, gpu: &Gpu<'_>) -> Function {
 
 /// Stores the estimated times of the device and of the running CPU level, if the caller's struct has these fields. Missing estimates are 0.
 fn store_estimate(e: &mut Builder, gpu: &Gpu<'_>, state: Value, info: Value) {
-    let size = e.load(Width::Single, info, gpu_info::STRUCT_SIZE);
-    let has_them = e.compare(CompareOp::GreaterOrEqual, size, GPU_INFO_BYTES);
+    let size = e.member(&GPU_INFO, info, GpuInfo::StructSize);
+    let has_them = e.compare(CompareOp::GreaterOrEqual, size, GPU_INFO.bytes(e.layout));
     e.when(has_them, |e| {
-        let level = e.load(Width::Half, state, record::LEVEL);
-        e.store(Width::Cell, gpu.device.estimate.as_ref().map_or(0, |estimate| estimate.device_ns), info, gpu_info::DEVICE_NS);
-        e.store(Width::Cell, 0, info, gpu_info::HOST_NS);
+        let level = e.member(&RECORD, state, Record::Level);
+        let device_ns = gpu.device.estimate.as_ref().map_or(0, |estimate| estimate.device_ns);
+        e.set_member(device_ns, &GPU_INFO, info, GpuInfo::GpuNs);
+        e.set_member(0, &GPU_INFO, info, GpuInfo::CpuNs);
         for (number, &host_ns) in (0u64..).zip(gpu.device.estimate.iter().flat_map(|estimate| &estimate.host_ns)) {
             let is_level = e.compare(CompareOp::Equal, level, number);
-            e.when(is_level, |e| e.store(Width::Cell, host_ns, info, gpu_info::HOST_NS));
+            e.when(is_level, |e| e.set_member(host_ns, &GPU_INFO, info, GpuInfo::CpuNs));
         }
     });
 }

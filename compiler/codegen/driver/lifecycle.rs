@@ -3,7 +3,8 @@
 use super::context::Context;
 use super::gpu;
 use super::language::{BinaryOp, Builder, Callee, CompareOp, Function, Operand, Signature, Value, Width, function};
-use modelc_interface::{CONFIG, Config, E_ABI, E_ARENA, E_CPU, E_WEIGHTS, record};
+use super::members::width;
+use modelc_interface::{CONFIG, Config, E_ABI, E_ARENA, E_CPU, E_WEIGHTS, RECORD, Record};
 use modelc_target::required_features;
 
 /// Upper limit of the configuration's size. A larger number means that the struct was never filled in.
@@ -48,7 +49,7 @@ fn reset(context: &Context<'_>) -> Function {
         if let Some(part) = &context.gpu {
             gpu::reset(e, context, part, arguments[0]);
         }
-        let weights = context.weights_file.map(|_| e.load(Width::Word, arguments[0], record::WEIGHTS));
+        let weights = context.weights_file.map(|_| e.member(&RECORD, arguments[0], Record::Weights));
         initialise_variables(e, context, arguments[0], weights, false);
     })
 }
@@ -61,7 +62,7 @@ fn deinit(context: &Context<'_>) -> Function {
         if let Some(part) = &context.gpu {
             gpu::close(e, context, part, arena);
         }
-        e.store(Width::Cell, 0, arena, record::MAGIC);
+        e.set_member(0, &RECORD, arena, Record::Magic);
     })
 }
 
@@ -72,34 +73,33 @@ struct ConfigFields {
     weights_bytes: Value,
     /// Number of memory areas; `None` if the model needs none.
     area_count: Option<Value>,
-    /// Pointers, each with its offset in the state's record.
-    pointers: Vec<(Value, i32)>,
+    /// Pointers, each with its field in the state's record.
+    pointers: Vec<(Value, Record)>,
     /// The application's own device; `None` if the program has no GPU part.
     host: Option<Value>,
 }
 
-/// Pointer members of the configuration, and their offsets in the state's record.
-const POINTERS: [(Config, i32); 5] = [
-    (Config::ParallelFor, record::PARALLEL_FOR),
-    (Config::OnKernel, record::ON_KERNEL),
-    (Config::User, record::USER),
-    (Config::Weights, record::WEIGHTS),
-    (Config::Areas, record::AREAS),
+/// Pointer members of the configuration, and their fields in the state's record.
+const POINTERS: [(Config, Record); 5] = [
+    (Config::ParallelFor, Record::ParallelFor),
+    (Config::OnKernel, Record::OnKernel),
+    (Config::User, Record::User),
+    (Config::Weights, Record::Weights),
+    (Config::Areas, Record::Areas),
 ];
 
 fn read_config(e: &mut Builder, context: &Context<'_>, config: Value) -> ConfigFields {
-    let mut members = vec![(Width::Single, Config::Threads), (Width::Cell, Config::CpuFeatures), (Width::Word, Config::WeightsBytes)];
-    members.extend(POINTERS.map(|(member, _)| (Width::Word, member)));
-    members.extend(context.gpu.as_ref().map(|_| (Width::Word, Config::Vk)));
+    let mut members = vec![Config::Threads, Config::CpuFeatures, Config::WeightsBytes];
+    members.extend(POINTERS.map(|(member, _)| member));
+    members.extend(context.gpu.as_ref().map(|_| Config::Vk));
     let has_areas = !context.interface.area_bytes.is_empty();
-    members.extend(has_areas.then_some((Width::Word, Config::AreaCount)));
+    members.extend(has_areas.then_some(Config::AreaCount));
     let given = e.region(|e| {
         check_config(e, config);
-        let layout = e.layout;
-        members.iter().map(|&(width, member)| e.load(width, config, CONFIG.offset(member, layout)).into()).collect()
+        members.iter().map(|&member| e.member(&CONFIG, config, member).into()).collect()
     });
     let absent = e.region(|_| vec![Operand::Number(0); members.len()]);
-    let widths: Vec<Width> = members.iter().map(|(width, _)| width.of_value()).collect();
+    let widths: Vec<Width> = members.iter().map(|&member| width(CONFIG.place(member, e.layout).0).of_value()).collect();
     let values = e.branch(config, &widths, given, absent);
     let pointers = values[3..].iter().zip(POINTERS).map(|(&value, (_, to))| (value, to)).collect();
     let host = context.gpu.as_ref().and_then(|_| values.get(3 + POINTERS.len()).copied());
@@ -113,7 +113,7 @@ fn read_config(e: &mut Builder, context: &Context<'_>, config: Value) -> ConfigF
 /// Checks that the memory areas that methods need are present and aligned.
 fn check_areas(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) {
     let needed = &context.interface.area_bytes;
-    let list = fields.pointers.iter().find(|(_, to)| *to == record::AREAS);
+    let list = fields.pointers.iter().find(|(_, to)| *to == Record::Areas);
     let (Some(&(list, _)), Some(count)) = (list, fields.area_count) else { return };
     let few = e.compare(CompareOp::Less, count, needed.len() as u64);
     e.leave_if(few, E_ARENA);
@@ -129,13 +129,13 @@ fn check_areas(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) {
 /// Checks the size and the flags. The size is that of ABI 1, or larger with zeros behind it. No flag may be set.
 fn check_config(e: &mut Builder, config: Value) {
     let bytes = CONFIG.bytes(e.layout);
-    let size = e.load(Width::Single, config, CONFIG.offset(Config::StructSize, e.layout));
+    let size = e.member(&CONFIG, config, Config::StructSize);
     let size = e.extend(Width::Word, size);
     let beyond = e.add(size, bytes.wrapping_neg());
     // A smaller size wraps around, so one comparison checks both limits.
     let wrong = e.compare(CompareOp::Greater, beyond, LARGEST_CONFIG - bytes);
     e.leave_if(wrong, E_ABI);
-    let flags = e.load(Width::Single, config, CONFIG.offset(Config::Flags, e.layout));
+    let flags = e.member(&CONFIG, config, Config::Flags);
     e.leave_if(flags, E_ABI);
     let tail = e.at(config, bytes);
     e.each(beyond, 1, |e, offset| {
@@ -187,7 +187,7 @@ fn first_level(e: &mut Builder, features: Value, first: u64, needs: &[u64]) -> V
 /// Checks a separate file of weights with a few comparisons: presence, alignment, length, and a header for this object. Returns its address.
 fn check_weights(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) -> Option<Value> {
     let header = context.weights_file?;
-    let weights = fields.pointers.iter().find(|(_, place)| *place == record::WEIGHTS).map(|(value, _)| *value)?;
+    let weights = fields.pointers.iter().find(|(_, place)| *place == Record::Weights).map(|(value, _)| *value)?;
     let absent = e.compare(CompareOp::Equal, weights, 0);
     e.leave_if(absent, E_WEIGHTS);
     e.leave_if_misaligned(weights, context.program.alignment.bytes());
@@ -202,14 +202,14 @@ fn check_weights(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields) 
 
 fn write_record(e: &mut Builder, context: &Context<'_>, state: Value, (whole, level): (Value, Operand), fields: &ConfigFields) {
     let whole = e.extend(Width::Half, whole);
-    e.store(Width::Half, whole, state, record::WHOLE);
-    e.store(Width::Half, level, state, record::LEVEL);
-    e.store(Width::Single, fields.threads, state, record::THREADS);
-    for &(value, offset) in &fields.pointers {
-        e.store(Width::Cell, value, state, offset);
+    e.set_member(whole, &RECORD, state, Record::Whole);
+    e.set_member(level, &RECORD, state, Record::Level);
+    e.set_member(fields.threads, &RECORD, state, Record::Threads);
+    for &(value, field) in &fields.pointers {
+        e.set_member(value, &RECORD, state, field);
     }
-    for (value, offset) in [(context.model_hash, record::HASH), (record::INITIALISED, record::MAGIC)] {
-        e.store_long(value, state, offset);
+    for (value, field) in [(context.model_hash, Record::Hash), (Record::INITIALISED, Record::Magic)] {
+        e.store_long(value, state, field.offset());
     }
 }
 
@@ -225,7 +225,7 @@ fn initialise_variables(e: &mut Builder, context: &Context<'_>, state: Value, we
 
 /// Copies constants to areas.
 fn copy_weights(e: &mut Builder, context: &Context<'_>, fields: &ConfigFields, weights: Option<Value>) {
-    let list = fields.pointers.iter().find(|(_, to)| *to == record::AREAS);
+    let list = fields.pointers.iter().find(|(_, to)| *to == Record::Areas);
     let Some(&(list, _)) = list.filter(|_| !context.program.copies.is_empty()) else { return };
     for copy in &context.program.copies {
         let area = e.load(Width::Word, list, copy.area as i32 * e.layout.pointer as i32);

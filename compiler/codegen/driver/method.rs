@@ -8,7 +8,7 @@ use super::rows::{MethodRows, Rows};
 use super::steps::Body;
 use super::{moving, ports, rows, tasks};
 use crate::section::Section;
-use modelc_interface::{E_ARENA, record};
+use modelc_interface::{E_ARENA, RECORD, Record};
 use modelc_program::{Address, Method, Step, Visit, walk};
 
 /// Writes `int method(void *arena, const inputs *in, outputs *out)`. The arena must also hold the scratch memory.
@@ -16,7 +16,7 @@ pub fn whole(context: &Context<'_>, split: u32) -> Function {
     function(context.interface.layout, Signature::status(3), |e, arguments| {
         let &[arena, inputs, outputs] = arguments else { unreachable!("a method has three parameters") };
         e.check_state(context, arena);
-        let whole = e.load(Width::Half, arena, record::WHOLE);
+        let whole = e.member(&RECORD, arena, Record::Whole);
         let apart = e.compare(CompareOp::Equal, whole, 0);
         e.leave_if(apart, E_ARENA);
         let scratch = e.at(arena, context.interface.state_bytes);
@@ -31,7 +31,7 @@ pub fn whole(context: &Context<'_>, split: u32) -> Function {
 pub fn by_level(context: &Context<'_>, first: u32) -> Function {
     function(context.interface.layout, Signature::status(4), |e, parameters| {
         e.check_state(context, parameters[0]);
-        let level = e.load(Width::Half, parameters[0], record::LEVEL);
+        let level = e.member(&RECORD, parameters[0], Record::Level);
         let arguments: Vec<Operand> = parameters.iter().copied().map(Operand::Value).collect();
         let call = |e: &mut Builder, number: u32| e.call(Callee::Function(first + number), Signature::status(4), arguments.clone());
         let last = context.levels.len() as u32 - 1;
@@ -81,9 +81,9 @@ pub fn split(context: &Context<'_>, level: usize, method: usize, first_call: u32
                 ports::leave_if_different(e, buffer, value.bytes(), port.element.alignment());
             }
         }
-        let mut kept = |offset: i32| e.load(Width::Word, state, offset);
-        let hooks = context.options.profile_hooks.then(|| Hooks { callback: kept(record::ON_KERNEL), user: kept(record::USER) });
-        let weights = context.weights_file.map(|_| kept(record::WEIGHTS));
+        let mut kept = |field: Record| e.member(&RECORD, state, field);
+        let hooks = context.options.profile_hooks.then(|| Hooks { callback: kept(Record::OnKernel), user: kept(Record::User) });
+        let weights = context.weights_file.map(|_| kept(Record::Weights));
         let in_tasks = tasks::in_tasks(&method.steps, context.options.profile_hooks);
         let shared = in_tasks.into_iter().map(|work| work.shared_bytes(e.layout)).max().map(|bytes| e.memory(bytes));
         let crossings = context.gpu.as_ref().filter(|_| has_regions(&method.steps)).map(|gpu| e.memory(gpu.crossing_bytes() as u32));
@@ -115,7 +115,7 @@ fn areas(e: &mut Builder, state: Value, count: usize) -> Vec<Value> {
     if count == 0 {
         return vec![];
     }
-    let list = e.load(Width::Word, state, record::AREAS);
+    let list = e.member(&RECORD, state, Record::Areas);
     let pointer = e.layout.pointer as i32;
     (0..count as i32).map(|number| e.load(Width::Word, list, number * pointer)).collect()
 }

@@ -7,7 +7,7 @@ use super::language::{BinaryOp, Builder, Callee, CompareOp, Operand, Region, Sig
 use super::rows::MethodRows;
 use super::tasks::{self, InTasks};
 use super::{external, gpu};
-use modelc_interface::{E_ABORTED, record};
+use modelc_interface::{E_ABORTED, RECORD, Record};
 use modelc_program::{Address, Blocks, Call, Parallel, Step, Tasks, calls};
 
 /// The writer of a method's steps.
@@ -129,7 +129,7 @@ impl Body<'_> {
         e.store(Width::Single, 0, shared, tasks::shared::STATUS);
         self.leave_to_tasks(e, InTasks::Parallel(run), &pointers, shared);
         let count = run.most();
-        let parallel_for = e.load(Width::Word, self.addresses.state, record::PARALLEL_FOR);
+        let parallel_for = e.member(&RECORD, self.addresses.state, Record::ParallelFor);
         let side_by_side = e.region(|e| {
             self.in_parallel(e, parallel_for, u64::from(count).into(), (task, shared));
             vec![]
@@ -258,9 +258,9 @@ impl Body<'_> {
         (task, shared): (u32, Value),
         alone: impl FnOnce(&mut Builder) -> Operand,
     ) -> Value {
-        let parallel_for = e.load(Width::Word, self.addresses.state, record::PARALLEL_FOR);
+        let parallel_for = e.member(&RECORD, self.addresses.state, Record::ParallelFor);
         let together = e.region(|e| {
-            let threads = e.load(Width::Single, self.addresses.state, record::THREADS);
+            let threads = e.member(&RECORD, self.addresses.state, Record::Threads);
             let told = e.compare(CompareOp::NotEqual, threads, 0);
             let threads = e.select(told, threads, tasks::USUAL_THREADS);
             let most = u64::from(work.most());
@@ -290,7 +290,7 @@ impl Body<'_> {
 
     /// Calls `parallel_for` for `count` tasks.
     fn in_parallel(&self, e: &mut Builder, parallel_for: Value, count: Operand, (task, shared): (u32, Value)) {
-        let user = e.load(Width::Word, self.addresses.state, record::USER);
+        let user = e.member(&RECORD, self.addresses.state, Record::User);
         let task = e.function_address(task);
         let arguments = vec![user.into(), count, task.into(), shared.into()];
         e.call_only(Callee::Pointer(parallel_for.into()), tasks::parallel_for_signature(), arguments);

@@ -14,7 +14,7 @@ use super::{Callees, split, whole};
 use crate::constants::ConstantLayout;
 use crate::section::Contents;
 use crate::{RelocationKind, RelocationTarget};
-use modelc_interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E_SHAPE, E_STATE, Interface, Layout, record};
+use modelc_interface::{CONFIG, Config, E_ABI, E_ALIGN, E_ARENA, E_CPU, E_NULL, E_SHAPE, E_STATE, Interface, Layout, Record};
 use modelc_ir::{Data, ElementType, PortNotes};
 use modelc_machine::machine;
 use modelc_program::{
@@ -178,13 +178,13 @@ fn init_writes_the_record_and_the_variables() {
         assert_eq!(machine.status(&init, &[ARENA, state_bytes - 1, 0]), E_ARENA);
         assert_eq!(machine.read(ARENA, 8), 0x5a5a_5a5a_5a5a_5a5a, "nothing is written by a call that fails");
         assert_eq!(machine.status(&init, &[ARENA, state_bytes, 0]), 0);
-        assert_eq!(machine.read(ARENA + record::WHOLE as u64, 2), 0);
+        assert_eq!(machine.read(ARENA + Record::Whole.offset() as u64, 2), 0);
         configure(machine, &[(Config::Threads, 3), (Config::User, 0x7000)]);
         assert_eq!(machine.status(&init, &[ARENA, arena_bytes, CONFIGURATION]), 0);
         let field = |offset: i32, bytes| machine.read(ARENA + offset as u64, bytes);
-        assert_eq!((field(record::MAGIC, 8), field(record::HASH, 8)), (record::INITIALISED, HASH));
-        assert_eq!((field(record::WHOLE, 2), field(record::LEVEL, 2), field(record::THREADS, 4)), (1, 0, 3));
-        assert_eq!((field(record::USER, 8), field(record::WEIGHTS, 8)), (0x7000, 0));
+        assert_eq!((field(Record::Magic.offset(), 8), field(Record::Hash.offset(), 8)), (Record::INITIALISED, HASH));
+        assert_eq!((field(Record::Whole.offset(), 2), field(Record::Level.offset(), 2), field(Record::Threads.offset(), 4)), (1, 0, 3));
+        assert_eq!((field(Record::User.offset(), 8), field(Record::Weights.offset(), 8)), (0x7000, 0));
         let variables = (ARENA + context.interface.state.variables.offset - START) as usize;
         let initial = context.program.constants[0].data.bytes();
         assert_eq!(&machine.memory[variables..][..75], initial);
@@ -220,7 +220,7 @@ fn the_first_level_that_the_cpu_has_is_chosen() {
         for (features, level) in [(0, 2), (1, 2), (3, 1), (7, 1), (15, 0), (31, 0)] {
             configure(machine, &[(Config::CpuFeatures, features)]);
             assert_eq!(machine.status(&init, &arena), 0);
-            assert_eq!(machine.read(ARENA + record::LEVEL as u64, 2), level, "features {features}");
+            assert_eq!(machine.read(ARENA + Record::Level.offset() as u64, 2), level, "features {features}");
         }
         configure(machine, &[(Config::CpuFeatures, 2)]);
         assert_eq!(machine.status(&init, &arena), E_CPU);
@@ -243,9 +243,9 @@ fn a_state_is_that_of_its_model_until_it_ends() {
         assert_eq!(machine.status(&whole, &[ARENA, INPUTS, OUTPUTS]), 7);
         let (callee, arguments) = machine.calls.last().unwrap();
         assert_eq!((*callee, &arguments[..]), (Callee::Function(5), &[ARENA, ARENA + context.interface.state_bytes, INPUTS, OUTPUTS][..]));
-        machine.write(ARENA + record::HASH as u64 + 7, 1, 0);
+        machine.write(ARENA + Record::Hash.offset() as u64 + 7, 1, 0);
         assert_eq!(machine.status(&reset, &[ARENA]), E_STATE, "the hash is compared to its last byte");
-        machine.write(ARENA + record::HASH as u64, 8, HASH);
+        machine.write(ARENA + Record::Hash.offset() as u64, 8, HASH);
         assert_eq!(machine.run(&deinit, &[ARENA]), None);
         assert_eq!(machine.status(&reset, &[ARENA]), E_STATE);
         assert_eq!(machine.run(&deinit, &[0]), None);

@@ -8,7 +8,7 @@ use super::runtime::{Own, Runtime};
 use super::tables::Head;
 use super::write::{FEATURE_NOT_PRESENT, INCOMPLETE};
 use crate::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
-use modelc_interface::device as part;
+use modelc_interface::device::Field;
 
 /// Maximum number of devices that are considered.
 pub const MOST_DEVICES: u64 = 16;
@@ -152,7 +152,7 @@ fn compute_family(e: &mut Builder, part: Value, physical: Value) -> Value {
 
 /// Enumerates the devices; returns the address of at most [`MOST_DEVICES`] handles, and their number.
 pub fn enumerate(e: &mut Builder, part: Value) -> (Value, Value) {
-    let instance = e.load(Width::Word, part, part::INSTANCE);
+    let instance = e.field(part, Field::Instance);
     let (devices, count) = (e.memory(8 * MOST_DEVICES as u32), e.memory(8));
     e.store(Width::Single, MOST_DEVICES, count, 0);
     e.vulkan_next(part, Vk::EnumeratePhysicalDevices);
@@ -190,6 +190,6 @@ pub fn choose(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
     let zero = Operand::Number(0);
     e.repeat(&[(number, zero), (score, least.into()), (best_family, zero), (at, devices.into()), (best, zero)], head, body);
     e.vulkan_fail_unless(part, best, Vk::EnumeratePhysicalDevices, FEATURE_NOT_PRESENT);
-    e.store(Width::Word, best, part, part::PHYSICAL);
-    e.store(Width::Single, best_family, part, part::FAMILY);
+    e.set_field(best, part, Field::Physical);
+    e.set_field(best_family, part, Field::Family);
 }

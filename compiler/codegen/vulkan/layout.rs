@@ -2,38 +2,8 @@
 //!
 //! Handles, sizes and pointers are words on these machines, so one table fits every target. Vulkan is not supported on machines of 32 bits.
 
-/// The size and alignment of a structure member.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Member {
-    /// 32 bits.
-    Single,
-    /// 64 bits: a handle, a pointer, a size.
-    Word,
-    /// Several values of 32 bits that the runtime does not use.
-    Singles(u64),
-    /// Several words that the runtime does not use.
-    Words(u64),
-}
-
 use Member::{Single, Singles, Word, Words};
-
-impl Member {
-    fn alignment(self) -> u64 {
-        match self {
-            Single | Singles(_) => 4,
-            Word | Words(_) => 8,
-        }
-    }
-
-    fn bytes(self) -> u64 {
-        match self {
-            Single => 4,
-            Word => 8,
-            Singles(count) => 4 * count,
-            Words(count) => 8 * count,
-        }
-    }
-}
+use modelc_interface::{Layout, Member, Places};
 
 /// A structure of Vulkan.
 #[derive(Debug)]
@@ -45,22 +15,25 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// Lists all members with their offsets.
-    pub fn places(&self) -> impl Iterator<Item = (&'static str, Member, u64)> + '_ {
+    /// Lists all members with their kinds.
+    fn kinds(&self) -> impl Iterator<Item = (&'static str, Member)> {
         let head: &[(&str, Member)] = if self.kind.is_some() { &[("sType", Single), ("pNext", Word)] } else { &[] };
-        let mut end = 0u64;
-        head.iter().chain(self.members).map(move |&(name, member)| {
-            let start = end.next_multiple_of(member.alignment());
-            end = start + member.bytes();
-            (name, member, start)
-        })
+        head.iter().chain(self.members).copied()
+    }
+
+    /// Lists all members with their offsets.
+    pub fn places(&self) -> impl Iterator<Item = (&'static str, Member, u64)> {
+        let mut places = Places::default();
+        self.kinds().map(move |(name, member)| (name, member, places.member(member, Layout::WIDE)))
     }
 
     /// Returns the size in bytes.
     pub fn bytes(&self) -> u64 {
-        let (end, alignment) =
-            self.places().fold((0, 1), |(_, most), (_, member, start)| (start + member.bytes(), most.max(member.alignment())));
-        u64::next_multiple_of(end, alignment)
+        let mut places = Places::default();
+        for (_, member) in self.kinds() {
+            places.member(member, Layout::WIDE);
+        }
+        places.bytes()
     }
 
     /// Returns the offset of a member.

@@ -6,7 +6,7 @@ use super::functions::Vk;
 use super::layout::{DEVICE_PROPERTIES, LIMITS, QUERY_POOL_CREATE_INFO, QUEUE_FAMILY_PROPERTIES};
 use super::tables::{Head, region_row};
 use crate::driver::language::{Builder, Operand, Value, Width};
-use modelc_interface::device as part;
+use modelc_interface::device::Field;
 
 /// `VK_QUERY_TYPE_TIMESTAMP`
 const TIMESTAMP: u64 = 2;
@@ -19,9 +19,9 @@ const WHOLE_AND_THERE: u64 = 1 | 2;
 pub fn prepare(e: &mut Builder, part: Value, table: Value) {
     let (families, count) = (e.memory((QUEUE_FAMILY_PROPERTIES.bytes() * MOST_FAMILIES) as u32), e.memory(8));
     e.store(Width::Single, MOST_FAMILIES, count, 0);
-    let physical = e.load(Width::Word, part, part::PHYSICAL);
+    let physical = e.field(part, Field::Physical);
     e.vulkan_only(part, Vk::GetPhysicalDeviceQueueFamilyProperties, vec![physical.into(), count.into(), families.into()]);
-    let family = e.load(Width::Single, part, part::FAMILY);
+    let family = e.field(part, Field::Family);
     let family = e.extend(Width::Word, family);
     let offset = e.mul(family, QUEUE_FAMILY_PROPERTIES.bytes());
     let family = e.add(families, offset);
@@ -31,10 +31,10 @@ pub fn prepare(e: &mut Builder, part: Value, table: Value) {
         e.vulkan_only(part, Vk::GetPhysicalDeviceProperties, vec![physical.into(), properties.into()]);
         let limits = e.at(properties, DEVICE_PROPERTIES.offset("limits") as u64);
         let period = e.load(Width::Single, limits, LIMITS.offset("timestampPeriod"));
-        e.store(Width::Single, period, part, part::PERIOD);
+        e.set_field(period, part, Field::Period);
         let count = e.head_single(table, Head::Timestamps);
         let information = e.structure(&QUERY_POOL_CREATE_INFO, &[("queryType", TIMESTAMP.into()), ("queryCount", count.into())]);
-        e.vulkan_make_on_device(part, Vk::CreateQueryPool, information, (part, part::QUERIES));
+        e.vulkan_make_on_device(part, Vk::CreateQueryPool, information, (part, Field::Queries.offset()));
     });
 }
 
@@ -51,7 +51,7 @@ pub struct Measure {
 impl Measure {
     /// Resets the region's timestamps and takes the first; called before other commands are recorded.
     pub fn begin(e: &mut Builder, part: Value, commands: Value, row: Value) -> Self {
-        let pool = e.load(Width::Word, part, part::QUERIES);
+        let pool = e.field(part, Field::Queries);
         let (next, first) = (e.memory(8), e.load(Width::Single, row, region_row::FIRST_TIMESTAMP));
         e.store(Width::Single, first, next, 0);
         let measure = Self { part, commands, pool, next };

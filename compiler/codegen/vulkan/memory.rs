@@ -10,7 +10,7 @@ use super::runtime::{Own, Runtime};
 use super::tables::{Head, constant_row};
 use super::write::FEATURE_NOT_PRESENT;
 use crate::driver::language::{BinaryOp, Builder, CompareOp, Function, Operand, Value, Width, function};
-use modelc_interface::device as part;
+use modelc_interface::device::{Field, MEMORY};
 
 /// `VkMemoryPropertyFlagBits`
 pub mod memory_property {
@@ -52,7 +52,7 @@ pub fn buffer(runtime: &Runtime) -> Function {
         let &[part, slots, bytes, usage, wished, next, least] = arguments else { unreachable!("buffer has seven parameters") };
         let information = e.structure(&BUFFER_CREATE_INFO, &[("size", bytes.into()), ("usage", usage.into())]);
         e.vulkan_make_on_device(part, Vk::CreateBuffer, information, (slots, 0));
-        let [device, physical] = [part::DEVICE, part::PHYSICAL].map(|offset| e.load(Width::Word, part, offset));
+        let [device, physical] = [Field::Device, Field::Physical].map(|field| e.field(part, field));
         let buffer = e.load(Width::Word, slots, 0);
         let requirements = e.room(&MEMORY_REQUIREMENTS);
         e.vulkan_only(part, Vk::GetBufferMemoryRequirements, vec![device.into(), buffer.into(), requirements.into()]);
@@ -62,11 +62,11 @@ pub fn buffer(runtime: &Runtime) -> Function {
         let (kind, flags) = best_type(e, properties, allowed, [wished, next, least]);
         let none = e.compare(CompareOp::Equal, kind, NO_TYPE);
         e.vulkan_fail_if(part, none, Vk::AllocateMemory, FEATURE_NOT_PRESENT);
-        e.store(Width::Single, flags, part, part::STAGING_FLAGS);
+        e.set_field(flags, part, Field::StagingFlags);
         let size = e.load(Width::Word, requirements, MEMORY_REQUIREMENTS.offset("size"));
         let information = e.structure(&MEMORY_ALLOCATE_INFO, &[("allocationSize", size.into()), ("memoryTypeIndex", kind.into())]);
-        e.vulkan_make_on_device(part, Vk::AllocateMemory, information, (slots, part::MEMORY));
-        let memory = e.load(Width::Word, slots, part::MEMORY);
+        e.vulkan_make_on_device(part, Vk::AllocateMemory, information, (slots, MEMORY));
+        let memory = e.load(Width::Word, slots, MEMORY);
         e.vulkan(part, Vk::BindBufferMemory, vec![device.into(), buffer.into(), memory.into(), 0.into()]);
     })
 }
@@ -106,11 +106,11 @@ fn best_type(e: &mut Builder, properties: Value, allowed: Value, sets: [Value; 3
 
 /// Makes writes of one side to staging memory visible to the other, unless the memory is coherent.
 pub fn make_seen(e: &mut Builder, part: Value, function: Vk) {
-    let flags = e.load(Width::Single, part, part::STAGING_FLAGS);
+    let flags = e.field(part, Field::StagingFlags);
     let coherent = e.binary(BinaryOp::And, flags, memory_property::HOST_COHERENT);
     let is_apart = e.compare(CompareOp::Equal, coherent, 0);
     e.when(is_apart, |e| {
-        let [device, memory] = [part::DEVICE, part::STAGING + part::MEMORY].map(|offset| e.load(Width::Word, part, offset));
+        let [device, memory] = [Field::Device, Field::StagingMemory].map(|field| e.field(part, field));
         let range = e.structure(&MAPPED_MEMORY_RANGE, &[("memory", memory.into()), ("size", u64::MAX.into())]);
         e.vulkan(part, function, vec![device.into(), 1.into(), range.into()]);
     });
@@ -121,7 +121,7 @@ pub fn upload(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Upload.signature(), |e, arguments| {
         let &[part, table, weights] = arguments else { unreachable!("upload has three parameters") };
         let [bytes, most] = [Head::ConstantBytes, Head::WindowBytes].map(|field| e.head(table, field));
-        let commands = e.load(Width::Word, part, part::UPLOAD);
+        let commands = e.field(part, Field::Upload);
         let start = e.value(Width::Word);
         let head = e.region(|e| vec![e.compare(CompareOp::Less, start, bytes).into()]);
         let body = e.region(|e| {
@@ -131,7 +131,7 @@ pub fn upload(runtime: &Runtime) -> Function {
             window(runtime, e, Upload { part, table, weights }, start, end);
             make_seen(e, part, Vk::FlushMappedMemoryRanges);
             record::begin(e, part, commands);
-            let [staging, constants] = [part::STAGING, part::CONSTANTS].map(|offset| e.load(Width::Word, part, offset));
+            let [staging, constants] = [Field::Staging, Field::Constants].map(|field| e.field(part, field));
             let region = e.structure(&BUFFER_COPY, &[("dstOffset", start.into()), ("size", length.into())]);
             let arguments = vec![commands.into(), staging.into(), constants.into(), 1.into(), region.into()];
             e.vulkan_only(part, Vk::CmdCopyBuffer, arguments);
@@ -155,7 +155,7 @@ struct Upload {
 
 /// Copies the overlap of each constant with a window to staging memory.
 fn window(runtime: &Runtime, e: &mut Builder, Upload { part, table, weights }: Upload, start: Value, end: Value) {
-    let staging = e.load(Width::Word, part, part::MAPPED);
+    let staging = e.field(part, Field::Mapped);
     e.rows(table, [Head::Constants, Head::ConstantsEnd], constant_row::BYTES, |e, row| {
         let [to, to_end, from] = [constant_row::TO, constant_row::END, constant_row::FROM].map(|field| e.load(Width::Word, row, field));
         let [first, last] = [e.larger(to, start), e.smaller(to_end, end)];

@@ -31,7 +31,6 @@ pub use check::DeviceFault;
 pub use modules::Modules;
 pub use open::clear;
 pub use options::{GpuOptions, LoaderChoice, RuntimePlace};
-pub use report::{GPU_INFO_BYTES, info as gpu_info};
 pub use run::passed;
 pub use runtime::{FORMAT, Loader, Own, RUNTIME_NAME, Runtime};
 pub use survey::{SURVEY, SURVEYED, survey, survey_row};

@@ -8,9 +8,9 @@ use super::measure;
 use super::memory::memory_property::{DEVICE_LOCAL, HOST_CACHED, HOST_COHERENT, HOST_VISIBLE};
 use super::runtime::{Loader, Own, Runtime};
 use super::tables::{Head, region_row};
-use super::write::{FEATURE_NOT_PRESENT, INITIALIZATION_FAILED};
+use super::write::{FEATURE_NOT_PRESENT, INITIALIZATION_FAILED, function_place};
 use crate::driver::language::{Builder, Callee, CompareOp, Function, Operand, Value, Width, function};
-use modelc_interface::device as part;
+use modelc_interface::device::{Field, PROPERTIES_BYTES};
 use modelc_interface::{E_GPU, HOST, Host};
 
 /// `VkBufferUsageFlagBits`
@@ -30,7 +30,7 @@ pub fn open(runtime: &Runtime) -> Function {
         let &[part, table, weights, host] = arguments else { unreachable!("open has four parameters") };
         clear(e, part, table);
         library(runtime, e, part, host);
-        let owns = e.load(Width::Single, part, part::OWNS);
+        let owns = e.field(part, Field::Owns);
         e.when(owns, |e| {
             find(runtime, e, part, Source::Global);
             instance(e, part, table);
@@ -50,7 +50,7 @@ pub fn open(runtime: &Runtime) -> Function {
         if runtime.measures {
             find(runtime, e, part, Source::Measuring);
         }
-        e.store(Width::Single, 1, part, part::IS_LOADED);
+        e.set_field(1, part, Field::IsLoaded);
         e.when(owns, |e| queue(e, part));
         buffers(runtime, e, part, table);
         if runtime.measures {
@@ -66,8 +66,8 @@ pub fn open(runtime: &Runtime) -> Function {
             let status = e.call(runtime.callee(Own::Record), Own::Record.signature(), arguments);
             e.leave_with(status);
         });
-        e.store(Width::Single, 0, part, part::CALL);
-        e.store(Width::Single, 1, part, part::RUNS);
+        e.set_field(0, part, Field::Call);
+        e.set_field(1, part, Field::Runs);
     })
 }
 
@@ -78,36 +78,35 @@ pub fn clear(e: &mut Builder, part: Value, table: Value) {
         let word = e.add(part, offset);
         e.store(Width::Word, 0, word, 0);
     });
-    e.store(Width::Word, part, part, part::PLACE);
+    e.set_field(part, part, Field::Place);
 }
 
 /// Stores the fields that the application provides. Finds `vkGetInstanceProcAddr` if the application does not provide it.
 fn library(runtime: &Runtime, e: &mut Builder, part: Value, host: Value) {
-    e.store(Width::Single, 1, part, part::OWNS);
+    e.set_field(1, part, Field::Owns);
     let get = e.region(|e| {
-        let layout = e.layout;
-        let field = |e: &mut Builder, member: Host| e.load(Width::Word, host, HOST.offset(member, layout));
+        let field = |e: &mut Builder, member: Host| e.member(&HOST, host, member);
         for (member, place) in
-            [(Host::Allocator, part::ALLOCATOR), (Host::Lock, part::LOCK), (Host::Unlock, part::UNLOCK), (Host::User, part::USER)]
+            [(Host::Allocator, Field::Allocator), (Host::Lock, Field::Lock), (Host::Unlock, Field::Unlock), (Host::User, Field::User)]
         {
             let value = field(e, member);
-            e.store(Width::Word, value, part, place);
+            e.set_field(value, part, place);
         }
         let device = field(e, Host::Device);
         e.when(device, |e| {
-            e.store(Width::Single, 0, part, part::OWNS);
+            e.set_field(0, part, Field::Owns);
             let handles = [
-                (Host::Instance, part::INSTANCE),
-                (Host::Physical, part::PHYSICAL),
-                (Host::Device, part::DEVICE),
-                (Host::Queue, part::QUEUE),
+                (Host::Instance, Field::Instance),
+                (Host::Physical, Field::Physical),
+                (Host::Device, Field::Device),
+                (Host::Queue, Field::Queue),
             ];
             for (member, place) in handles {
                 let value = field(e, member);
-                e.store(Width::Word, value, part, place);
+                e.set_field(value, part, place);
             }
-            let family = e.load(Width::Single, host, HOST.offset(Host::QueueFamily, layout));
-            e.store(Width::Single, family, part, part::FAMILY);
+            let family = e.member(&HOST, host, Host::QueueFamily);
+            e.set_field(family, part, Field::Family);
         });
         vec![field(e, Host::GetInstanceProcAddr).into()]
     });
@@ -125,7 +124,7 @@ fn library(runtime: &Runtime, e: &mut Builder, part: Value, host: Value) {
 /// Stores the address of `vkGetInstanceProcAddr`; fails if it is 0.
 pub fn keep_entry(e: &mut Builder, part: Value, get: Value) {
     e.vulkan_fail_unless(part, get, Vk::GetInstanceProcAddr, INITIALIZATION_FAILED);
-    e.store(Width::Word, get, part, part::FUNCTION_ADDRESSES + 8 * Vk::GetInstanceProcAddr as i32);
+    e.store(Width::Word, get, part, function_place(Vk::GetInstanceProcAddr));
 }
 
 /// Opens the first library that exists; returns the address of `vkGetInstanceProcAddr`, or 0.
@@ -156,18 +155,18 @@ pub fn open_library(runtime: &Runtime, e: &mut Builder, part: Value, loader: &Lo
 pub fn find(runtime: &Runtime, e: &mut Builder, part: Value, source: Source) {
     let (by, handle) = match source {
         Source::Library | Source::Global => (Vk::GetInstanceProcAddr, Operand::Number(0)),
-        Source::Instance => (Vk::GetInstanceProcAddr, e.load(Width::Word, part, part::INSTANCE).into()),
-        Source::Device | Source::Measuring => (Vk::GetDeviceProcAddr, e.load(Width::Word, part, part::DEVICE).into()),
+        Source::Instance => (Vk::GetInstanceProcAddr, e.field(part, Field::Instance).into()),
+        Source::Device | Source::Measuring => (Vk::GetDeviceProcAddr, e.field(part, Field::Device).into()),
     };
     let numbers = from(source);
     let first_name = e.data(runtime.data, common::NAMES + NAME_BYTES * numbers.start);
-    let first_slot = e.at(part, part::FUNCTION_ADDRESSES as u64 + 8 * numbers.start);
+    let first_slot = e.at(part, Field::Functions.offset() as u64 + 8 * numbers.start);
     let (number, name, slot) = (e.value(Width::Single), e.value(Width::Word), e.value(Width::Word));
     let head = e.region(|e| vec![e.compare(CompareOp::Less, number, numbers.end).into()]);
     let body = e.region(|e| {
         let next = e.add(number, 1);
-        e.store(Width::Single, next, part, part::CALL);
-        e.store(Width::Single, INITIALIZATION_FAILED, part, part::RESULT);
+        e.set_field(next, part, Field::Call);
+        e.set_field(INITIALIZATION_FAILED, part, Field::Result);
         let address = e.vulkan_call(part, by, vec![handle, name.into()]);
         let absent = e.compare(CompareOp::Equal, address, 0);
         e.leave_if(absent, E_GPU);
@@ -182,8 +181,8 @@ pub fn instance(e: &mut Builder, part: Value, table: Value) {
     let version = e.head_single(table, Head::InstanceVersion);
     let application = e.structure(&APPLICATION_INFO, &[("apiVersion", version.into())]);
     let information = e.structure(&INSTANCE_CREATE_INFO, &[("pApplicationInfo", application.into())]);
-    let allocator = e.load(Width::Word, part, part::ALLOCATOR);
-    e.vulkan_make(part, Vk::CreateInstance, vec![information.into(), allocator.into()], (part, part::INSTANCE));
+    let allocator = e.field(part, Field::Allocator);
+    e.vulkan_make(part, Vk::CreateInstance, vec![information.into(), allocator.into()], (part, Field::Instance.offset()));
 }
 
 /// Writes `int device(part, table)`. It chooses a device and creates it, with one queue.
@@ -192,7 +191,7 @@ pub fn device(runtime: &Runtime) -> Function {
         let &[part, table] = arguments else { unreachable!("device has two parameters") };
         choose(runtime, e, part, table);
         properties(runtime, e, part);
-        let [family, version] = [part::FAMILY, part::PROPERTIES].map(|offset| e.load(Width::Single, part, offset));
+        let [family, version] = [Field::Family, Field::Properties].map(|field| e.field(part, field));
         let priorities = e.data(runtime.data, common::PRIORITIES);
         let members = [("queueFamilyIndex", family.into()), ("queueCount", 1.into()), ("pQueuePriorities", priorities.into())];
         let queue = e.structure(&DEVICE_QUEUE_CREATE_INFO, &members);
@@ -214,16 +213,16 @@ pub fn device(runtime: &Runtime) -> Function {
             ("ppEnabledExtensionNames", names.into()),
         ];
         let information = e.structure(&DEVICE_CREATE_INFO, &members);
-        let [physical, allocator] = [part::PHYSICAL, part::ALLOCATOR].map(|offset| e.load(Width::Word, part, offset));
+        let [physical, allocator] = [Field::Physical, Field::Allocator].map(|field| e.field(part, field));
         let arguments = vec![physical.into(), information.into(), allocator.into()];
-        e.vulkan_make(part, Vk::CreateDevice, arguments, (part, part::DEVICE));
+        e.vulkan_make(part, Vk::CreateDevice, arguments, (part, Field::Device.offset()));
     })
 }
 
 /// Fails unless the application's device suits the table.
 fn given_device(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
     properties(runtime, e, part);
-    let physical = e.load(Width::Word, part, part::PHYSICAL);
+    let physical = e.field(part, Field::Physical);
     let family = e.memory(8);
     let arguments = vec![part.into(), table.into(), physical.into(), family.into()];
     let score = e.call(runtime.callee(Own::Suits), Own::Suits.signature(), arguments);
@@ -232,20 +231,20 @@ fn given_device(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
 
 /// Copies the first bytes of the device's properties to the state.
 fn properties(runtime: &Runtime, e: &mut Builder, part: Value) {
-    let physical = e.load(Width::Word, part, part::PHYSICAL);
+    let physical = e.field(part, Field::Physical);
     let properties = e.room(&DEVICE_PROPERTIES);
     e.vulkan_only(part, Vk::GetPhysicalDeviceProperties, vec![physical.into(), properties.into()]);
-    let to = e.at(part, part::PROPERTIES as u64);
-    let arguments = vec![to.into(), properties.into(), part::PROPERTIES_BYTES.into()];
+    let to = e.field_address(part, Field::Properties);
+    let arguments = vec![to.into(), properties.into(), PROPERTIES_BYTES.into()];
     e.call_only(runtime.callee(Own::Copy), Own::Copy.signature(), arguments);
 }
 
 fn queue(e: &mut Builder, part: Value) {
-    let device = e.load(Width::Word, part, part::DEVICE);
-    let family = e.load(Width::Single, part, part::FAMILY);
-    let place = e.at(part, part::QUEUE as u64);
+    let device = e.field(part, Field::Device);
+    let family = e.field(part, Field::Family);
+    let place = e.field_address(part, Field::Queue);
     e.vulkan_only(part, Vk::GetDeviceQueue, vec![device.into(), family.into(), 0.into(), place.into()]);
-    let queue = e.load(Width::Word, part, part::QUEUE);
+    let queue = e.field(part, Field::Queue);
     e.vulkan_fail_unless(part, queue, Vk::GetDeviceQueue, INITIALIZATION_FAILED);
 }
 
@@ -255,12 +254,12 @@ fn buffers(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
     let visible = [HOST_VISIBLE | HOST_COHERENT | HOST_CACHED, HOST_VISIBLE | HOST_CACHED, HOST_VISIBLE | HOST_COHERENT];
     let both = usage::COPIED_FROM | usage::COPIED_TO;
     let list = [
-        (part::AREA, Head::AreaBytes, usage::STORAGE | usage::COUNTS | both, near),
-        (part::CONSTANTS, Head::ConstantBytes, usage::STORAGE | usage::COPIED_TO, near),
-        (part::STAGING, Head::StagingBytes, both, visible),
+        (Field::Area, Head::AreaBytes, usage::STORAGE | usage::COUNTS | both, near),
+        (Field::Constants, Head::ConstantBytes, usage::STORAGE | usage::COPIED_TO, near),
+        (Field::Staging, Head::StagingBytes, both, visible),
     ];
     for (place, field, usage, wanted) in list {
-        let slots = e.at(part, place as u64);
+        let slots = e.field_address(part, place);
         let bytes = e.head(table, field);
         // Vulkan does not allow empty buffers.
         let bytes = e.larger(bytes, 4);
@@ -269,7 +268,7 @@ fn buffers(runtime: &Runtime, e: &mut Builder, part: Value, table: Value) {
         let status = e.call(runtime.callee(Own::Buffer), Own::Buffer.signature(), arguments);
         e.leave_with(status);
     }
-    let [device, memory] = [part::DEVICE, part::STAGING + part::MEMORY].map(|offset| e.load(Width::Word, part, offset));
+    let [device, memory] = [Field::Device, Field::StagingMemory].map(|field| e.field(part, field));
     let arguments = vec![device.into(), memory.into(), 0.into(), u64::MAX.into(), 0.into()];
-    e.vulkan_make(part, Vk::MapMemory, arguments, (part, part::MAPPED));
+    e.vulkan_make(part, Vk::MapMemory, arguments, (part, Field::Mapped.offset()));
 }

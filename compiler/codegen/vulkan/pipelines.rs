@@ -10,7 +10,7 @@ use super::layout::{
 use super::runtime::{Own, Runtime};
 use super::tables::{Head, kernel_row, layout_row};
 use crate::driver::language::{BinaryOp, Builder, Function, Value, Width, function};
-use modelc_interface::device as part;
+use modelc_interface::device::Field;
 
 /// `VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT`
 const RESETTABLE: u64 = 2;
@@ -59,18 +59,18 @@ fn pools(e: &mut Builder, part: Value, table: Value) {
     let size = e.structure(&DESCRIPTOR_POOL_SIZE, &[("type", u64::from(STORAGE_BUFFER).into()), ("descriptorCount", descriptors.into())]);
     let members = [("maxSets", sets.into()), ("poolSizeCount", 1.into()), ("pPoolSizes", size.into())];
     let information = e.structure(&DESCRIPTOR_POOL_CREATE_INFO, &members);
-    e.vulkan_make_on_device(part, Vk::CreateDescriptorPool, information, (part, part::SETS));
-    let family = e.load(Width::Single, part, part::FAMILY);
+    e.vulkan_make_on_device(part, Vk::CreateDescriptorPool, information, (part, Field::Sets.offset()));
+    let family = e.field(part, Field::Family);
     let information = e.structure(&COMMAND_POOL_CREATE_INFO, &[("flags", RESETTABLE.into()), ("queueFamilyIndex", family.into())]);
-    e.vulkan_make_on_device(part, Vk::CreateCommandPool, information, (part, part::COMMANDS));
+    e.vulkan_make_on_device(part, Vk::CreateCommandPool, information, (part, Field::Commands.offset()));
     let information = e.structure(&FENCE_CREATE_INFO, &[]);
-    e.vulkan_make_on_device(part, Vk::CreateFence, information, (part, part::FENCE));
-    commands(e, part, (part, part::UPLOAD));
+    e.vulkan_make_on_device(part, Vk::CreateFence, information, (part, Field::Fence.offset()));
+    commands(e, part, (part, Field::Upload.offset()));
 }
 
 /// Allocates a command buffer, which the pool frees.
 pub fn commands(e: &mut Builder, part: Value, to: (Value, i32)) {
-    let [device, pool] = [part::DEVICE, part::COMMANDS].map(|offset| e.load(Width::Word, part, offset));
+    let [device, pool] = [Field::Device, Field::Commands].map(|field| e.field(part, field));
     let information = e.structure(&COMMAND_BUFFER_ALLOCATE_INFO, &[("commandPool", pool.into()), ("commandBufferCount", 1.into())]);
     e.vulkan_make(part, Vk::AllocateCommandBuffers, vec![device.into(), information.into()], to);
 }
@@ -87,8 +87,8 @@ fn pipeline(e: &mut Builder, KernelRow { part, table, row }: KernelRow, layouts:
     let [layout, code, bytes] = [kernel_row::LAYOUT, kernel_row::CODE, kernel_row::CODE_BYTES].map(|field| e.load(Width::Word, row, field));
     let code = e.add(table, code);
     let information = e.structure(&SHADER_MODULE_CREATE_INFO, &[("codeSize", bytes.into()), ("pCode", code.into())]);
-    e.vulkan_make_on_device(part, Vk::CreateShaderModule, information, (part, part::SHADER));
-    let shader = e.load(Width::Word, part, part::SHADER);
+    e.vulkan_make_on_device(part, Vk::CreateShaderModule, information, (part, Field::Shader.offset()));
+    let shader = e.field(part, Field::Shader);
     let layout = e.add(layouts, layout);
     let layout = e.load(Width::Word, layout, 0);
     let members = [
@@ -99,9 +99,9 @@ fn pipeline(e: &mut Builder, KernelRow { part, table, row }: KernelRow, layouts:
         ("layout", layout.into()),
     ];
     let information = e.structure(&COMPUTE_PIPELINE_CREATE_INFO, &members);
-    let [device, allocator] = [part::DEVICE, part::ALLOCATOR].map(|offset| e.load(Width::Word, part, offset));
+    let [device, allocator] = [Field::Device, Field::Allocator].map(|field| e.field(part, field));
     let arguments = vec![device.into(), 0.into(), 1.into(), information.into(), allocator.into()];
     e.vulkan_make(part, Vk::CreateComputePipelines, arguments, (to, 0));
     e.vulkan_only(part, Vk::DestroyShaderModule, vec![device.into(), shader.into(), allocator.into()]);
-    e.store(Width::Word, 0, part, part::SHADER);
+    e.set_field(0, part, Field::Shader);
 }

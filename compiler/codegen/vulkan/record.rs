@@ -12,7 +12,7 @@ use super::pipelines::commands;
 use super::runtime::{Own, Runtime};
 use super::tables::{Head, region_row, step};
 use crate::driver::language::{Builder, CompareOp, Function, Operand, Value, Width, function};
-use modelc_interface::device as part;
+use modelc_interface::device::Field;
 
 /// `VK_PIPELINE_BIND_POINT_COMPUTE`
 const COMPUTE_POINT: u64 = 1;
@@ -65,7 +65,7 @@ pub fn record(runtime: &Runtime) -> Function {
         let recording = Recording { part, table, commands };
         begin(e, part, commands);
         let measure = runtime.measures.then(|| Measure::begin(e, part, commands, row));
-        let [area, staging] = [part::AREA, part::STAGING].map(|offset| e.load(Width::Word, part, offset));
+        let [area, staging] = [Field::Area, Field::Staging].map(|field| e.field(part, field));
         // Status 0: no failure yet.
         e.vulkan_only(part, Vk::CmdFillBuffer, vec![commands.into(), area.into(), 0.into(), 4.into(), 0.into()]);
         let entering = e.load(Width::Single, row, region_row::COPIES_IN_COUNT);
@@ -151,7 +151,7 @@ fn dispatch(e: &mut Builder, recording: Recording, at: Value, pipeline: Value, c
             let place = e.add(array, offset);
             e.add(part, place)
         });
-    let [device, pool] = [part::DEVICE, part::SETS].map(|offset| e.load(Width::Word, part, offset));
+    let [device, pool] = [Field::Device, Field::Sets].map(|field| e.field(part, field));
     let members = [("descriptorPool", pool.into()), ("descriptorSetCount", 1.into()), ("pSetLayouts", set_layout.into())];
     let information = e.structure(&DESCRIPTOR_SET_ALLOCATE_INFO, &members);
     let set = e.memory(8);
@@ -183,7 +183,7 @@ fn workgroups(e: &mut Builder, Recording { part, commands, .. }: Recording, at: 
         vec![]
     });
     let counted = e.region(|e| {
-        let area = e.load(Width::Word, part, part::AREA);
+        let area = e.field(part, Field::Area);
         let place = e.load(Width::Word, at, step::GROUPS);
         e.vulkan_only(part, Vk::CmdDispatchIndirect, [commands, area, place].map(Operand::Value).to_vec());
         vec![]

@@ -6,13 +6,13 @@ use super::memory::make_seen;
 use super::runtime::{Own, Runtime};
 use super::tables::{crossing_row, region_row};
 use crate::driver::language::{Builder, Callee, CompareOp, Function, Signature, Value, Width, function};
-use modelc_interface::device as part;
+use modelc_interface::device::Field;
 
 /// Calls the application's function that locks or unlocks its queue, if it has one.
-pub fn call_lock(e: &mut Builder, part: Value, place: i32) {
-    let lock = e.load(Width::Word, part, place);
+pub fn call_lock(e: &mut Builder, part: Value, field: Field) {
+    let lock = e.field(part, field);
     e.when(lock, |e| {
-        let user = e.load(Width::Word, part, part::USER);
+        let user = e.field(part, Field::User);
         e.call_only(Callee::Pointer(lock.into()), Signature::new(&[Width::Word], None), vec![user.into()]);
     });
 }
@@ -21,16 +21,16 @@ pub fn call_lock(e: &mut Builder, part: Value, place: i32) {
 pub fn submit(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Submit.signature(), |e, arguments| {
         let &[part, commands] = arguments else { unreachable!("submit has two parameters") };
-        let [device, queue, fence] = [part::DEVICE, part::QUEUE, part::FENCE].map(|offset| e.load(Width::Word, part, offset));
-        let fences = e.at(part, part::FENCE as u64);
+        let [device, queue, fence] = [Field::Device, Field::Queue, Field::Fence].map(|field| e.field(part, field));
+        let fences = e.field_address(part, Field::Fence);
         e.vulkan(part, Vk::ResetFences, vec![device.into(), 1.into(), fences.into()]);
         let list = e.memory(8);
         e.store(Width::Word, commands, list, 0);
         let information = e.structure(&SUBMIT_INFO, &[("commandBufferCount", 1.into()), ("pCommandBuffers", list.into())]);
-        call_lock(e, part, part::LOCK);
+        call_lock(e, part, Field::Lock);
         e.vulkan_next(part, Vk::QueueSubmit);
         let result = e.vulkan_call(part, Vk::QueueSubmit, vec![queue.into(), 1.into(), information.into(), fence.into()]);
-        call_lock(e, part, part::UNLOCK);
+        call_lock(e, part, Field::Unlock);
         e.vulkan_check(part, result);
         e.vulkan(part, Vk::WaitForFences, vec![device.into(), 1.into(), fences.into(), 1.into(), u64::MAX.into()]);
     })
@@ -51,7 +51,7 @@ pub mod passed {
 pub fn run(runtime: &Runtime) -> Function {
     function(runtime.layout, Own::Run.signature(), |e, arguments| {
         let &[part, table, row, records] = arguments else { unreachable!("run has four parameters") };
-        let staging = e.load(Width::Word, part, part::MAPPED);
+        let staging = e.field(part, Field::Mapped);
         let place = RegionRow { table, row, staging };
         let leaving = crossings(runtime, e, place, [region_row::ENTER, region_row::ENTER_END], records, true);
         make_seen(e, part, Vk::FlushMappedMemoryRanges);
@@ -61,7 +61,7 @@ pub fn run(runtime: &Runtime) -> Function {
         let status = e.call(runtime.callee(Own::Submit), Own::Submit.signature(), vec![part.into(), commands.into()]);
         e.leave_with(status);
         make_seen(e, part, Vk::InvalidateMappedMemoryRanges);
-        e.store(Width::Single, 0, part, part::CALL);
+        e.set_field(0, part, Field::Call);
         let status = e.load(Width::Single, staging, 0);
         e.leave_with(status);
         crossings(runtime, e, place, [region_row::LEAVE, region_row::LEAVE_END], leaving, false);

@@ -6,7 +6,7 @@ use super::layout::DEVICE_PROPERTIES;
 use super::open::{clear, find, instance, keep_entry, open_library};
 use super::runtime::{Own, Runtime};
 use crate::driver::language::{CompareOp, Function, Signature, Width, function};
-use modelc_interface::device as part;
+use modelc_interface::device::{Field, PROPERTIES_BYTES};
 
 /// Name of the function.
 pub const SURVEY: &str = "vulkan_survey";
@@ -15,7 +15,7 @@ pub const SURVEYED: usize = MOST_DEVICES as usize;
 
 /// A row of the result.
 pub mod survey_row {
-    use modelc_interface::device::PROPERTIES_BYTES;
+    use super::PROPERTIES_BYTES;
 
     /// Offset of the score, 0 for an unsuitable device; 32 bits.
     pub const SCORE: i32 = 0;
@@ -31,7 +31,7 @@ pub fn survey(runtime: &Runtime) -> Function {
     function(runtime.layout, Signature::status(4), |e, arguments| {
         let &[part, table, rows, count] = arguments else { unreachable!("a survey has four parameters") };
         clear(e, part, table);
-        e.store(Width::Single, 1, part, part::OWNS);
+        e.set_field(1, part, Field::Owns);
         if let Some((loader, imports)) = runtime.loader {
             let get = open_library(runtime, e, part, &loader, imports);
             keep_entry(e, part, get);
@@ -52,7 +52,7 @@ pub fn survey(runtime: &Runtime) -> Function {
             e.store(Width::Single, score, row, survey_row::SCORE);
             e.vulkan_only(part, Vk::GetPhysicalDeviceProperties, vec![physical.into(), properties.into()]);
             let to = e.at(row, survey_row::PROPERTIES as u64);
-            let arguments = vec![to.into(), properties.into(), part::PROPERTIES_BYTES.into()];
+            let arguments = vec![to.into(), properties.into(), PROPERTIES_BYTES.into()];
             e.call_only(runtime.callee(Own::Copy), Own::Copy.signature(), arguments);
             vec![e.add(number, 1).into(), e.add(at, 8).into(), e.add(row, survey_row::BYTES).into()]
         });

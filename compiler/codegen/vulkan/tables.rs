@@ -6,7 +6,7 @@ use super::check::{DeviceFault, check};
 use super::flags::{access, stage};
 use super::modules::Modules;
 use crate::{Bug, CodegenError};
-use modelc_interface::device::{self as part, Arrays, binding_counts, timestamp_places, timestamps};
+use modelc_interface::device::{Arrays, Field, binding_counts, timestamp_places, timestamps};
 use modelc_machine::Gpu;
 use modelc_program::{Bound, Crossing, Device, DeviceMemory, DeviceRegion, DeviceStep, Dispatch};
 
@@ -384,8 +384,8 @@ impl Table<'_> {
         self.words(&[8 * *kernel as u64, layout, groups, last | (bindings.len() as u64) << 32]);
         for &Bound { memory, offset, bytes } in bindings {
             let buffer = match memory {
-                DeviceMemory::Area => part::AREA,
-                DeviceMemory::Constants => part::CONSTANTS,
+                DeviceMemory::Area => Field::Area.offset(),
+                DeviceMemory::Constants => Field::Constants.offset(),
             };
             self.words(&[buffer as u64, offset, bytes]);
         }

@@ -9,7 +9,7 @@ use crate::driver::language::verify::verify;
 use crate::driver::language::{Callee, Inst, Region, Statement};
 use crate::select::back_end;
 use modelc_interface::Layout;
-use modelc_interface::device as part;
+use modelc_interface::device::Field;
 use modelc_kernel::{BufferKind, Kernel, KernelBuilder, Lane};
 use modelc_machine::GPUS;
 use modelc_program::{
@@ -146,7 +146,7 @@ fn tables_hold_what_the_runtime_reads() {
     assert_eq!(word(steps + step::GROUPS as u64), 2 | 3 << 32);
     assert_eq!(word(steps + step::GROUPS as u64 + 8), 1 | 3 << 32);
     let second = steps + step::BYTES + 24;
-    assert_eq!([word(second), word(second + 8), word(second + 16)], [part::CONSTANTS as u64, 256, 32]);
+    assert_eq!([word(second), word(second + 8), word(second + 16)], [Field::Constants.offset() as u64, 256, 32]);
     assert_eq!(word(steps + step::BYTES + 72), step::BARRIER);
     assert_eq!(word(steps + step::BYTES + 80), 0x800 | 0x60 << 32, "kernels read and write after it");
     let copies = field(region_row::COPIES_IN);

@@ -1,11 +1,12 @@
 //! Additions to the builder of the driver: fields of the state's part and of tables, Vulkan structures, and calls with a check of their result.
 
 use super::functions::Vk;
-use super::layout::{Member, Structure};
+use super::layout::Structure;
 use super::tables::Head;
 use crate::driver::language::{Builder, Callee, CompareOp, Operand, Value, Width};
-use modelc_interface::E_GPU;
-use modelc_interface::device as part;
+use crate::driver::width;
+use modelc_interface::device::{FIELDS, Field};
+use modelc_interface::{E_GPU, Layout};
 
 /// `VK_ERROR_INITIALIZATION_FAILED`
 pub const INITIALIZATION_FAILED: i32 = -3;
@@ -14,7 +15,27 @@ pub const FEATURE_NOT_PRESENT: i32 = -8;
 /// `VK_INCOMPLETE`
 pub const INCOMPLETE: i32 = 5;
 
+/// Returns the offset of a function's address in the part of the state.
+pub fn function_place(function: Vk) -> i32 {
+    Field::Functions.offset() + 8 * function as i32
+}
+
 impl Builder {
+    /// Loads a field of the part of the state.
+    pub fn field(&mut self, part: Value, field: Field) -> Value {
+        self.member(&FIELDS, part, field)
+    }
+
+    /// Stores a field of the part of the state.
+    pub fn set_field(&mut self, value: impl Into<Operand>, part: Value, field: Field) {
+        self.set_member(value, &FIELDS, part, field);
+    }
+
+    /// Computes the address of a field of the part of the state.
+    pub fn field_address(&mut self, part: Value, field: Field) -> Value {
+        self.at(part, field.offset() as u64)
+    }
+
     /// Loads a field of the head of a table.
     pub fn head(&mut self, table: Value, field: Head) -> Value {
         self.load(Width::Word, table, field.offset())
@@ -27,14 +48,14 @@ impl Builder {
 
     /// Tests whether the device was opened for this part of the state. In a copy of a state the answer is no. 8 bits.
     pub fn has_own_device(&mut self, part: Value) -> Value {
-        let place = self.load(Width::Word, part, part::PLACE);
+        let place = self.field(part, Field::Place);
         self.compare(CompareOp::Equal, place, part)
     }
 
     /// Tests whether the device of a part runs its regions. 32 bits.
     pub fn device_runs(&mut self, part: Value) -> Value {
         let own = self.has_own_device(part);
-        let runs = self.load(Width::Single, part, part::RUNS);
+        let runs = self.field(part, Field::Runs);
         self.select(own, runs, 0)
     }
 
@@ -56,14 +77,9 @@ impl Builder {
         for (name, member, offset) in structure.places() {
             let kind = structure.kind.filter(|_| name == "sType").map(|kind| Operand::Number(kind.into()));
             let value = kind.or_else(|| known(name)).unwrap_or(Operand::Number(0));
-            let (width, count, step) = match member {
-                Member::Single => (Width::Single, 1, 4),
-                Member::Word => (Width::Word, 1, 8),
-                Member::Singles(count) => (Width::Single, count, 4),
-                Member::Words(count) => (Width::Word, count, 8),
-            };
+            let (step, count) = member.elements(Layout::WIDE);
             for number in 0..count {
-                self.store(width, value, memory, (offset + number * step) as i32);
+                self.store(width(member), value, memory, (offset + number * step) as i32);
             }
         }
         memory
@@ -71,12 +87,12 @@ impl Builder {
 
     /// Returns the address of a function.
     fn function_of(&mut self, part: Value, function: Vk) -> Operand {
-        self.load(Width::Word, part, part::FUNCTION_ADDRESSES + 8 * function as i32).into()
+        self.load(Width::Word, part, function_place(function)).into()
     }
 
     /// Stores the number of the next call in the state.
     pub fn vulkan_next(&mut self, part: Value, function: Vk) {
-        self.store(Width::Single, function as u64 + 1, part, part::CALL);
+        self.set_field(function as u64 + 1, part, Field::Call);
     }
 
     /// Calls a function without a result.
@@ -93,7 +109,7 @@ impl Builder {
 
     /// Stores the result of a call. The written function returns `MODELC_E_GPU` unless it is 0.
     pub fn vulkan_check(&mut self, part: Value, result: Value) {
-        self.store(Width::Single, result, part, part::RESULT);
+        self.set_field(result, part, Field::Result);
         self.leave_if(result, E_GPU);
     }
 
@@ -117,7 +133,7 @@ impl Builder {
 
     /// Calls a function that makes an object of the device: `function(device, information, allocator, &made)`.
     pub fn vulkan_make_on_device(&mut self, part: Value, function: Vk, information: Value, to: (Value, i32)) {
-        let [device, allocator] = [part::DEVICE, part::ALLOCATOR].map(|offset| self.load(Width::Word, part, offset));
+        let [device, allocator] = [Field::Device, Field::Allocator].map(|field| self.field(part, field));
         self.vulkan_make(part, function, vec![device.into(), information.into(), allocator.into()], to);
     }
 
@@ -125,7 +141,7 @@ impl Builder {
     pub fn vulkan_fail_if(&mut self, part: Value, truth: Value, function: Vk, result: i32) {
         self.when(truth, |e| {
             e.vulkan_next(part, function);
-            e.store(Width::Single, result, part, part::RESULT);
+            e.set_field(result, part, Field::Result);
             e.leave(E_GPU);
         });
     }

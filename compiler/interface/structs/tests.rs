@@ -1,5 +1,7 @@
 use super::declaration::name_and_type;
 use super::*;
+use crate::device::{FIELDS, Field};
+use crate::{RECORD, Record};
 
 fn offsets<F: Copy + PartialEq>(of: &Struct<F>, pointer: u64) -> (Vec<i32>, u64) {
     let layout = Layout { pointer };
@@ -31,6 +33,8 @@ fn every_member_has_a_row() {
     has_all(&TENSOR, |member| member as usize, Tensor::ZeroPoint);
     has_all(&PORT, |member| member as usize, PortMember::ZeroPoint);
     has_all(&GPU_INFO, |member| member as usize, GpuInfo::GpuNs);
+    has_all(&RECORD, |field| field as usize, Record::Areas);
+    has_all(&FIELDS, |field| field as usize, Field::Functions);
 }
 
 /// Returns the name and the kind of each member that C declares in a row.
