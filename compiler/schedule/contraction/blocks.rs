@@ -12,13 +12,14 @@ use crate::ir::{Accumulation, ElementType, Inst, Operation, Value as Tensor};
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, DotOp, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 use crate::schedule::arguments::{Arguments, Elements};
-use crate::schedule::context::{Context, Goal};
+use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::fuses;
 use crate::schedule::contraction::operands::block_panels::{Encoding, Panels, Scale};
 use crate::schedule::contraction::operands::cuts::{Cut, Cuts};
 use crate::schedule::contraction::operands::strips::{COMMON, NARROWEST, Strips};
+use crate::schedule::contraction::table::blocks;
+use crate::schedule::contraction::table::tiles::Tile;
 use crate::schedule::contraction::tiles::loops::hoisted::hoisted;
-use crate::schedule::contraction::tiles::table::Tile;
 use crate::schedule::contraction::tiles::tile::join;
 use crate::schedule::elementwise::epilogue::epilogue_of;
 use crate::schedule::elementwise::lanes::widen;
@@ -157,20 +158,11 @@ impl<'a> BlockSchedule<'a> {
     }
 }
 
-/// Chooses a tile of rows × vectors whose sums, of one block and of all blocks, stay in registers beside the weights of a step.
+/// Chooses a tile of rows × vectors.
 fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
-    let machine = cx.machine;
-    let lanes = u64::from(machine.lanes(4));
-    let needed = units.max(NARROWEST).div_ceil(lanes).next_power_of_two();
-    if !machine.has_vectors() || cx.goal == Goal::Size {
-        return Tile { pixels: 1, vectors: needed.min(2) };
-    }
-    let many = machine.registers.count() >= 32;
-    match rows {
-        // A single row waits for weights from memory. Strip by strip, the weights are one stream, which a processor prefetches.
-        1 => Tile { pixels: 1, vectors: needed.min((COMMON / lanes).max(1)) },
-        _ => Tile { pixels: rows.min(if many { 4 } else { 2 }), vectors: needed.min(2) },
-    }
+    let largest = blocks::largest(cx.machine, cx.goal, rows);
+    let needed = units.max(NARROWEST).div_ceil(cx.machine.lanes(4).into()).next_power_of_two();
+    Tile { pixels: rows.min(largest.pixels), vectors: needed.min(largest.vectors) }
 }
 
 impl BlockSchedule<'_> {

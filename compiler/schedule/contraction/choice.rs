@@ -8,6 +8,7 @@ use super::sparse_products::{self, SparseProducts};
 use crate::ir::Inst;
 use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::table::depthwise::MAX_TAPS;
 use crate::schedule::interface::Schedule;
 use crate::schedule::unsupported::Unsupported;
 
@@ -19,7 +20,7 @@ pub fn choose<'a>(cx: Context<'a>, root: Inst) -> Result<Box<dyn Schedule + 'a>,
     let contraction = Contraction::new(&cx, root)?;
     let multiplied = contraction.groups == contraction.channels && contraction.channels > 1;
     let taps = contraction.window[0] * contraction.window[1];
-    if multiplied && taps <= depthwise::MAX_TAPS && contraction.is_one_plane() && contraction.is_one_phase() {
+    if multiplied && taps <= MAX_TAPS && contraction.is_one_plane() && contraction.is_one_phase() {
         let takes_planes = depthwise_planes::takes(&cx, &contraction);
         if depthwise::takes_lanes(&cx, &contraction) && (depthwise::reaches_neighbours(&cx, &contraction) || !takes_planes) {
             return Ok(Box::new(DepthwiseSchedule::new(cx, contraction)?));

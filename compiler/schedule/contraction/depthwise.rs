@@ -20,8 +20,8 @@ use crate::schedule::contraction::operands::strips::Strips;
 use crate::schedule::contraction::rows::preparation::Preparation;
 use crate::schedule::contraction::rows::staged_rows::{self, ImagePlace, RowPhases};
 use crate::schedule::contraction::rows::staging::{Ring, Staging};
+use crate::schedule::contraction::table::depthwise::{AlongChannels, REACH, along_channels};
 use crate::schedule::contraction::tiles::loops::hoisted::hoisted;
-use crate::schedule::contraction::tiles::table::words;
 use crate::schedule::contraction::tiles::tile::join;
 use crate::schedule::elementwise::lanes::repeat;
 use crate::schedule::elementwise::operands::ElementWise;
@@ -32,20 +32,6 @@ use crate::schedule::quantity::Number;
 use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// Maximum number of taps that are unrolled. Sums of this many products of 16 and 8 bits fit 32 bits.
-pub const MAX_TAPS: u64 = 64;
-
-/// Number of independent fused sums that hides the latency of a sum.
-const FLOAT_SUMS: u64 = 8;
-/// Minimum number of channels with which pixels share a vector. With fewer, extracting them costs what sharing saves.
-const LEAST_SIDE_BY_SIDE: u64 = 4;
-/// Number of pixels that are computed together. Each has up to two vectors, so there are twice as many sums. Integers need registers for other work.
-const FLOAT_PIXELS: u64 = 4;
-const INTEGER_PIXELS: u64 = 2;
-
-/// Channels whose sums are lanes of a vector register, if products of bytes are not added in the same instruction.
-const LANES: u64 = 4;
 
 /// A tap of a window.
 #[derive(Clone, Copy)]
@@ -81,12 +67,9 @@ pub fn takes_lanes(cx: &Context<'_>, work: &Contraction) -> bool {
     let is_image = work.sizes.is_none() && work.channel_planes.is_none() && work.outputs == work.channels;
     let have_vectors = cx.levels.iter().chain([&cx.machine]).all(|machine| machine.byte_sixteens);
     // With more padding, planes take fewer instructions.
-    let is_full = work.outputs.next_multiple_of(LANES) * 3 <= work.outputs * 5;
+    let is_full = work.outputs.next_multiple_of(cx.machine.copied_lanes(4).into()) * 3 <= work.outputs * 5;
     have_vectors && is_of_bytes && weights_fit && is_image && is_full && cx.uses(Technique::Lanes)
 }
-
-/// Maximum bytes that a displacement of four lanes reaches.
-const REACH: u64 = 127;
 
 /// Tests whether one pointer serves neighbouring pixels, or pointers are stepped from one to the next. Small code shares kernels, which read the
 /// distances of rows at run time. So it steps no pointers in windows of several rows, and takes fewer instructions in planes.
@@ -111,7 +94,7 @@ impl<'a> DepthwiseSchedule<'a> {
         let shorter = if staged && preparation == Preparation::InRounds { work.cut_row(&cx, 1) } else { None };
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let step = if form == Form::Signed16 { 2 } else { 1 };
-        let lanes = if form == Form::Sixteens { LANES } else { cx.machine.lanes(2).into() };
+        let lanes = u64::from(if form == Form::Sixteens { cx.machine.copied_lanes(4) } else { cx.machine.lanes(2) });
         let mut staging = staged.then(|| Staging::new(cx.machine, &work, form, repeat)).transpose()?;
         if let Some(staging) = &mut staging {
             staging.slack = lanes.max(staging.slack);
@@ -152,10 +135,9 @@ impl<'a> DepthwiseSchedule<'a> {
         if self.cx.goal == Goal::Size {
             return 1;
         }
-        let most = match words(self.cx.machine, self.form) {
-            _ if self.form == Form::Float && self.cx.machine.sums_in_place => self.float_pixels(),
-            Some(words) if self.form != Form::Float => words.tile.pixels,
-            _ => INTEGER_PIXELS,
+        let most = match along_channels(self.cx.machine, self.form) {
+            AlongChannels { pixels, sums: Some(sums), .. } => self.float_pixels(*pixels, *sums),
+            AlongChannels { pixels, .. } => *pixels,
         };
         let (width, together) = (self.work.output_size[1].max(1), self.side_by_side());
         let pixels = width.div_ceil(width.div_ceil(most));
@@ -163,26 +145,26 @@ impl<'a> DepthwiseSchedule<'a> {
         pixels.next_multiple_of(together).min(width / together * together).max(1)
     }
 
-    /// Returns the number of pixels in a tile of floats. They have [`FLOAT_SUMS`] sums if pixels share loads, or share vectors.
-    fn float_pixels(&self) -> u64 {
+    /// Returns the number of pixels in a tile of floats: as many as have `sums` vectors if pixels share loads, or share vectors, and otherwise `usual`.
+    fn float_pixels(&self, usual: u64, sums: u64) -> u64 {
         if self.work.sizes.is_some() {
             // Rows of run-time length have a rest after whole tiles, which is computed pixel by pixel.
-            return FLOAT_PIXELS;
+            return usual;
         }
         if self.side_by_side() > 1 {
-            return FLOAT_SUMS * self.side_by_side();
+            return sums * self.side_by_side();
         }
         let widest = self.cuts.widths().into_iter().max_by_key(|width| width.lanes);
-        let pixels = widest.map(|width| (width, FLOAT_SUMS / self.vectors(width).min(FLOAT_SUMS)));
-        pixels.filter(|&(width, pixels)| self.shares_taps(width, pixels)).map_or(FLOAT_PIXELS, |(_, pixels)| pixels)
+        let pixels = widest.map(|width| (width, sums / self.vectors(width).min(sums)));
+        pixels.filter(|&(width, pixels)| self.shares_taps(width, pixels)).map_or(usual, |(_, pixels)| pixels)
     }
 
     /// Returns the number of neighbouring pixels that share a vector. It is above 1 if all channels together are shorter than a vector.
     fn side_by_side(&self) -> u64 {
         let (work, machine) = (&self.work, self.cx.machine);
         let is_whole = self.cuts.widths().iter().all(|width| width.lanes == work.outputs);
-        let fits =
-            self.form == Form::Float && machine.sums_in_place && work.strides[1] == 1 && is_whole && work.outputs >= LEAST_SIDE_BY_SIDE;
+        let from = along_channels(machine, self.form).side_by_side_from;
+        let fits = from.is_some_and(|from| work.outputs >= from) && work.strides[1] == 1 && is_whole;
         if fits { (u64::from(machine.lanes(4)) / work.outputs).max(1) } else { 1 }
     }
 

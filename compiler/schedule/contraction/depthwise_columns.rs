@@ -4,11 +4,9 @@ use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::needs;
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::table::depthwise::MOST_AT_BORDER;
 use crate::schedule::technique::Technique;
 use std::ops::Range;
-
-/// Columns at the border that have code of their own, at most.
-const MOST_AT_BORDER: u64 = 4;
 
 /// Columns of the output.
 pub(super) struct Columns {

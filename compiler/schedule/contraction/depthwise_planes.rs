@@ -15,6 +15,7 @@ use crate::schedule::contraction::operands::packing;
 use crate::schedule::contraction::operands::panels::{ActiveLanes, Extents, Panels};
 use crate::schedule::contraction::operands::strips::Strips;
 use crate::schedule::contraction::rows::staging::Staging;
+use crate::schedule::contraction::table::depthwise::PLANES;
 use crate::schedule::contraction::tiles::plane_weights::RowWeights;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
@@ -26,18 +27,6 @@ use crate::schedule::route::Route;
 use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 use std::ops::Range;
-
-/// Outputs of a tile, which share the words of a row.
-const TOGETHER: u64 = 2;
-
-/// Outputs of a row that are written without a loop.
-const MOST_IN_ORDER: u64 = 6;
-
-/// Elements of a row that are copied before the next ones, so that loads follow loads.
-const COPIED: u64 = 4;
-
-/// Elements of a row that are copied without a loop.
-const MOST_COPIED: u64 = 8;
 
 /// Schedule of a depthwise contraction of bytes, channel by channel.
 pub struct DepthwisePlanes<'a> {
@@ -90,7 +79,7 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
         && weights_fit
         && is_image
         && work.phases[2].dilation == 1
-        && work.output_size[1] >= TOGETHER
+        && work.output_size[1] >= PLANES.outputs
         && cx.uses(Technique::Planes)
         && pays(cx, work)
 }
@@ -256,7 +245,7 @@ impl Lowering<'_> {
             let from = b.scale_index(y, (width * work.channels) as i64, 0);
             let from = b.add(from, first);
             let to = b.scale_index(y, plane.width as i64, (top * plane.width + left) as i64);
-            let together = if width <= MOST_COPIED { width } else { COPIED };
+            let together = if width <= PLANES.copied_without_loop { width } else { PLANES.copied };
             Number::Known(width as i64).tiles(b, together, |b, x, count| self.copy(b, Route { from, to }, x, count));
         });
     }
@@ -284,11 +273,11 @@ impl Lowering<'_> {
         let pixel = b.scale_index(y, columns as i64, 0);
         let pixel = b.add(image, pixel);
         // Short rows have no loop of their own, so that the rows are the innermost loop.
-        let step = if columns <= MOST_IN_ORDER { columns } else { TOGETHER };
+        let step = if columns <= PLANES.without_loop { columns } else { PLANES.outputs };
         Number::Known(columns as i64).tiles(b, step, |b, x, outputs| {
-            (0..outputs).step_by(TOGETHER as usize).try_for_each(|first| {
+            (0..outputs).step_by(PLANES.outputs as usize).try_for_each(|first| {
                 let x = b.scale_index(x, 1, first as i64);
-                self.tile(b, channel, RowStart { element: first_element, pixel }, x, TOGETHER.min(outputs - first))
+                self.tile(b, channel, RowStart { element: first_element, pixel }, x, PLANES.outputs.min(outputs - first))
             })
         })
     }

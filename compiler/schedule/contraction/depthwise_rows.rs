@@ -8,7 +8,6 @@
 //! rows with that column share. For products of 16 bits, weights are moved back.
 
 use crate::kernel::{BinaryOp, Buffer, BufferKind, CompareOp, KernelBuilder, Lane, Value};
-use crate::machine::{DotProduct, Machine};
 use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
@@ -16,10 +15,12 @@ use crate::schedule::contraction::geometry::needs;
 use crate::schedule::contraction::operands::cuts::{Cut, Cuts, Width};
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::packing;
+use crate::schedule::contraction::operands::paired_products::Products;
 use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::operands::strips::Strips;
 use crate::schedule::contraction::rows::fours::Fours;
 use crate::schedule::contraction::rows::row_pairs::{RowPairs, Rows};
+use crate::schedule::contraction::table::depthwise::{BESIDE_WEIGHTS, MOST_PAIRED_ROWS, paired};
 use crate::schedule::contraction::tiles::loops::hoisted::hoisted_for;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
@@ -34,43 +35,6 @@ use std::ops::Range;
 
 /// Bytes that a product takes.
 pub(super) const FOUR: u64 = 4;
-
-/// Maximum number of paired rows that sums read. With more, the weights of two output rows have many zeros.
-const MOST_ROWS: u64 = 8;
-
-/// The kind of instruction that multiplies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Products {
-    /// Four bytes at a time.
-    Fours,
-    /// Two rows at a time, as 16 bits.
-    Pairs,
-    /// Two rows at a time, as bytes with products added in 16 bits.
-    In16Bits,
-}
-
-impl Products {
-    fn on(machine: &Machine) -> Option<Self> {
-        match machine.dot {
-            // Machines without vectors can hold neither rows of vectors nor their sums.
-            _ if !machine.combines_lanes() => None,
-            DotProduct::Signed8 if machine.adds_in_16_bits && !machine.byte_fours => Some(Self::In16Bits),
-            DotProduct::UnsignedSigned8 | DotProduct::Signed8 => Some(Self::Fours),
-            DotProduct::Signed16 => machine.word_pairs.then_some(Self::Pairs),
-        }
-    }
-
-    /// Returns the form of the operands. They are signed if one of the machines that read the weights needs signed bytes.
-    fn form(self, cx: &Context<'_>) -> Form {
-        let signed = cx.levels.iter().chain([&cx.machine]).any(|machine| machine.dot == DotProduct::Signed8);
-        match self {
-            Self::In16Bits => Form::Signed8,
-            Self::Fours if signed => Form::Signed8,
-            Self::Fours => Form::Unsigned8,
-            Self::Pairs => Form::EvenAndOdd { signed },
-        }
-    }
-}
 
 /// Schedule of a depthwise contraction of bytes.
 pub struct DepthwiseRows<'a> {
@@ -112,7 +76,7 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
         && work.sizes.is_none()
         && work.phases[1].dilation == 1
         && begins_a_pair
-        && (2..=MOST_ROWS + 1 - together).contains(&work.window[0])
+        && (2..=MOST_PAIRED_ROWS + 1 - together).contains(&work.window[0])
 }
 
 impl<'a> DepthwiseRows<'a> {
@@ -150,15 +114,19 @@ impl<'a> DepthwiseRows<'a> {
     /// not much smaller.
     fn pixels(&self) -> u64 {
         let most = match self.products {
-            Products::Fours => 4 * self.side_by_side(),
-            Products::Pairs if self.cx.machine.sums_in_place => 4 / self.together,
+            Products::Fours => self.most_pixels() * self.side_by_side(),
             Products::In16Bits => self.pixels_in_16_bits(),
-            // Machines with short vectors have long epilogues.
-            Products::Pairs => 2 / self.together,
+            Products::Pairs => self.most_pixels(),
         };
         let width = self.work.output_size[1].max(1);
         // The rest of a number that is not a multiple would be computed pixel by pixel.
         width.div_ceil(width.div_ceil(most)).next_multiple_of(self.side_by_side()).min(width)
+    }
+
+    /// Returns the maximum number of pixels of a row that are computed together, if registers hold them and each has vectors of its own.
+    pub(super) fn most_pixels(&self) -> u64 {
+        let [alone, of_two] = paired(self.cx.machine, self.products).pixels;
+        if self.together == 1 { alone } else { of_two }
     }
 
     /// Returns the number of neighbouring pixels whose sums share a vector. It is above 1 if all channels together are shorter than a vector.
@@ -184,7 +152,7 @@ impl<'a> DepthwiseRows<'a> {
     pub(super) fn keeps_weights(&self, rows: u64, pixels: u64, vectors: u64) -> bool {
         let (sums, weights) = (rows * pixels * vectors, rows * self.fours.products() * vectors);
         let lacking = if self.panels.moved_by().is_some() { self.work.window[1] * vectors } else { 0 };
-        self.products == Products::Fours && sums + weights + lacking + 3 * vectors <= self.cx.machine.registers.count().into()
+        self.products == Products::Fours && sums + weights + lacking + BESIDE_WEIGHTS * vectors <= self.cx.machine.registers.count().into()
     }
 
     /// Returns the number of neighbouring pixels whose results are narrowed together, to fill a vector.
@@ -424,19 +392,5 @@ impl Lowering<'_> {
         };
         // Blocks of channels widen their weights in the same array.
         b.rounds(schedule.products != Products::Pairs, |b| schedule.cuts.for_each(b, row))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn machines_that_multiply_bytes_or_pairs_read_rows_in_pairs() {
-        let found = |level| crate::machine::machine(level).and_then(|machine| Products::on(machine));
-        assert_eq!(found("x86-64-v4"), Some(Products::Fours));
-        assert_eq!([found("x86-64-v2"), found("x86-64-v3")], [Some(Products::Pairs); 2]);
-        assert_eq!([found("aarch64"), found("aarch64+dotprod")], [Some(Products::In16Bits), Some(Products::Fours)]);
-        assert_eq!([found("riscv64"), found("rv64gcv")], [None; 2]);
     }
 }

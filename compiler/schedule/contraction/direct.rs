@@ -9,7 +9,6 @@
 use crate::machine::Machine;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
-use crate::schedule::contraction::geometry::joined_rows;
 use crate::schedule::contraction::geometry::needs::{keeps_rows, overwritten_by_rows};
 use crate::schedule::contraction::geometry::phases::Phase;
 use crate::schedule::contraction::operands::cuts::{Cuts, Width};
@@ -20,11 +19,11 @@ use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::contraction::rows::preparation::Preparation;
 use crate::schedule::contraction::rows::staging::Staging;
 use crate::schedule::contraction::rows::windows::Windows;
+use crate::schedule::contraction::table::rounds::{LONGEST_ROUND, MOST_WITHOUT_LOOP, MOST_WORDS_WITHOUT_LOOP, ONE_ROUND_OF_FLOATS, rounds};
+use crate::schedule::contraction::table::rows::{FEWEST_STAGED, LONGEST_STAGED, MOST_FILLED, RANGES, SHORT_IMAGE, staged};
+use crate::schedule::contraction::table::tiles::{Tile, names_elements, words};
 use crate::schedule::contraction::tiles::register_tile::{choose_tile, joins_rests, lanes_of, loads_part, most_pixels};
 use crate::schedule::contraction::tiles::squares;
-use crate::schedule::contraction::tiles::table::{
-    LONGEST_ROUND, MOST_WITHOUT_LOOP, MOST_WORDS_WITHOUT_LOOP, ONE_ROUND_OF_FLOATS, Tile, names_elements, rounds, words,
-};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::pair::Pair;
 use crate::schedule::technique::Technique;
@@ -32,9 +31,6 @@ use crate::schedule::unsupported::Unsupported;
 
 /// Maximum number of window rows, in all planes. No real model has more.
 const MAX_WINDOW_ROWS: u64 = 4096;
-
-/// Maximum number of segments that are unrolled. More become a loop over a table of their starts.
-const UNROLLED_SEGMENTS: u64 = 32;
 
 /// Schedule of a `conv` or `matmul` by register tiles.
 pub struct DirectSchedule<'a> {
@@ -78,40 +74,6 @@ impl Ranges {
         extent
     }
 }
-
-/// Number of rows that is enough for any useful number of threads.
-const MANY_ROWS: u64 = 8;
-
-/// Minimum number of pixels in a row that is long for register tiles.
-const LONG_ROW: u64 = 48;
-
-/// Minimum number of pixels in a row that fills register tiles.
-const SHORT_ROW: u64 = 16;
-
-/// Maximum number of pixels in an image that may be one row, if no shorter row fits.
-const SHORT_IMAGE: u64 = 64;
-
-/// Minimum number of pixels in a staged row. Shorter rows make tiles of one pixel.
-const FEWEST_STAGED: u64 = 4;
-
-/// Maximum elements of a staged row that leaves room for weights in the first-level cache.
-const LONGEST_STAGED: u64 = 1 << 14;
-
-/// Elements of a staged row of the usual length for register tiles, and of one whose elements are bytes.
-const ELEMENTS: u64 = 1 << 11;
-const ELEMENTS_OF_BYTES: u64 = 1 << 13;
-
-/// Cost of filling the panels, as a number of pixels. Each range of rows fills all panels.
-const PIXELS_OF_FILLING: u64 = 6;
-
-/// Maximum bytes of a filled panel that stays in a first-level cache beside the staged pixels.
-const MOST_FILLED: u64 = 1 << 14;
-
-/// Cost of staging a row, as a number of output channels. Each range of panels stages all rows.
-const OUTPUTS_OF_STAGING: u64 = 8;
-
-/// Slowdown of a range that reads what others wrote, in thousandths.
-const READ_FROM_OTHERS: u64 = 20;
 
 /// The panels of a phase of the convolution.
 #[derive(Clone)]
@@ -459,13 +421,12 @@ fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, staged: Option<Form>, i
 
 /// Returns the length of a staged row.
 fn staged_row(pixels: u64, work: &Contraction, form: Form, threads: u64) -> u64 {
-    let of_bytes = form == Form::Unsigned8;
-    // Each row reads all weights again.
-    if of_bytes && pixels <= joined_rows::MOST_PIXELS && pixels * work.channels <= joined_rows::MOST_ELEMENTS {
+    let limits = staged(form);
+    if limits.whole.is_some_and(|[most, elements]| pixels <= most && pixels * work.channels <= elements) {
         return pixels;
     }
-    let elements = if of_bytes { ELEMENTS_OF_BYTES } else { ELEMENTS };
-    let limit = (elements / work.channels.max(1)).clamp(8, 64);
+    let [shortest, longest] = limits.pixels;
+    let limit = (limits.elements / work.channels.max(1)).clamp(shortest, longest);
     let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
     let longer = (best < FEWEST_STAGED && pixels > SHORT_IMAGE).then(|| longer_row(pixels, limit, work.channels)).flatten();
     let best = longer.unwrap_or(best);
@@ -477,11 +438,11 @@ fn staged_row(pixels: u64, work: &Contraction, form: Form, threads: u64) -> u64 
 /// that divide the image's rows evenly, so that ranges have the same image rows in every layer.
 fn row_of_even_ranges(pixels: u64, image_row: u64, threads: u64) -> u64 {
     let largest_range = |n: u64| (pixels / n).div_ceil(threads) * n;
-    let are_many = |n: u64| pixels / n >= MANY_ROWS && n >= LONG_ROW;
+    let are_many = |n: u64| pixels / n >= RANGES.many_rows && n >= RANGES.long_row;
     let follows = |n: u64| image_row.is_multiple_of(n) || n.is_multiple_of(image_row.max(1));
     // Divisors come in pairs, and one of each pair is at most the root.
     let divisors = (1..=pixels.isqrt()).filter(|n| pixels.is_multiple_of(*n)).flat_map(|n| [n, pixels / n]);
-    let lengths = divisors.filter(|n| *n >= SHORT_ROW.min(pixels));
+    let lengths = divisors.filter(|n| *n >= RANGES.short_row.min(pixels));
     lengths.min_by_key(|&n| (largest_range(n), !are_many(n), !follows(n), std::cmp::Reverse(n))).unwrap_or(pixels)
 }
 
@@ -497,15 +458,9 @@ fn row_for_ranges(pixels: u64, image_row: u64, best: u64, limit: u64, threads: u
     let rows = |n: u64| pixels / n.max(1);
     let largest_range = |n: u64| rows(n).div_ceil(threads) * n;
     let follows = |n: &u64| pixels.is_multiple_of(*n) && (image_row.is_multiple_of(*n) || n.is_multiple_of(image_row));
-    let serves = |n: &u64| follows(n) && rows(*n) >= MANY_ROWS && largest_range(*n) <= largest_range(best);
-    let is_long = |n: &u64| 8 * n >= 7 * best || rows(best) < MANY_ROWS && 2 * n >= SHORT_ROW;
+    let serves = |n: &u64| follows(n) && rows(*n) >= RANGES.many_rows && largest_range(*n) <= largest_range(best);
+    let is_long = |n: &u64| 8 * n >= 7 * best || rows(best) < RANGES.many_rows && 2 * n >= RANGES.short_row;
     (1..=limit.min(pixels)).rev().find(serves).filter(is_long).unwrap_or(best)
-}
-
-/// Returns the maximum number of segments that are unrolled. On machines without vectors, a segment has so many instructions that a table of
-/// starts costs less.
-pub(super) fn unrolled_segments(cx: &Context<'_>) -> u64 {
-    if cx.writes_out() { UNROLLED_SEGMENTS } else { 2 }
 }
 
 /// Returns the groups of k in a round of the innermost loop over `groups`.
@@ -542,8 +497,7 @@ impl DirectSchedule<'_> {
         let rows = if self.are_filled() || overwrites && !keeps_rows(self.cx, work) { 1 } else { rows };
         let panels = if work.groups > 1 || overwrites { 1 } else { self.cuts().count() };
         match (rows, panels) {
-            (MANY_ROWS.., _) => Some(Ranges::Rows(rows)),
-            (2.., _) if rows >= panels => Some(Ranges::Rows(rows)),
+            (2.., _) if rows >= panels || rows >= RANGES.many_rows => Some(Ranges::Rows(rows)),
             (_, 2..) => Some(Ranges::Panels(panels)),
             _ => None,
         }
@@ -572,13 +526,13 @@ impl DirectSchedule<'_> {
             Ranges::Matrices { count, .. } => equal_share(count, threads),
             Ranges::Rows(rows) => {
                 let pixels = self.work.output_size.iter().product::<u64>().max(1);
-                let filling = if self.are_filled() { 1000 * PIXELS_OF_FILLING / pixels } else { 0 };
+                let filling = if self.are_filled() { 1000 * RANGES.pixels_of_filling / pixels } else { 0 };
                 equal_share(rows, threads) + filling
             }
             Ranges::Panels(_) => {
                 let outputs = self.outputs_per_group().max(1);
-                let staging = if self.staging.is_some() { 1000 * OUTPUTS_OF_STAGING / outputs } else { 0 };
-                largest_share(&self.cuts().lanes(), threads) + staging + READ_FROM_OTHERS
+                let staging = if self.staging.is_some() { 1000 * RANGES.outputs_of_staging / outputs } else { 0 };
+                largest_share(&self.cuts().lanes(), threads) + staging + RANGES.read_from_others
             }
         }
     }

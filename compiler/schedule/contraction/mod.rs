@@ -4,6 +4,7 @@
 //! - [`geometry`]: one geometry for convolutions and matrix products, the places of windows, and what a contraction needs of memory;
 //! - [`operands`]: the forms of operands, and the right one in panels: packed at compile time, or filled by the kernel;
 //! - [`rows`]: input rows in scratch memory, staged once, in the order in which tiles read them;
+//! - [`table`]: limits of tiles, unrolled loops and rows, for machines and forms;
 //! - [`tiles`]: pixels × output channels whose sums are in registers, and the loops over them.
 
 pub mod blocks;
@@ -19,4 +20,5 @@ pub mod operands;
 pub mod products;
 mod rows;
 mod sparse_products;
+mod table;
 mod tiles;

@@ -6,16 +6,8 @@ use super::contraction::Contraction;
 use super::long_row::JoinedRows;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::table::rows::JOINED;
 use crate::schedule::technique::Technique;
-
-/// Maximum pixels of an image that becomes one row: a few tiles.
-pub const MOST_PIXELS: u64 = 32;
-
-/// Minimum number of weights. So many leave the first-level cache, and are read from further away for each row.
-const FEWEST_WEIGHTS: u64 = 1 << 15;
-
-/// Maximum elements of a staged image.
-pub const MOST_ELEMENTS: u64 = 1 << 15;
 
 impl Contraction {
     /// Tests whether the rows of the contraction's images should become one row.
@@ -25,7 +17,7 @@ impl Contraction {
         let is_plain = self.sizes.is_none() && self.sections.is_none() && self.matrices.is_empty() && self.channel_planes.is_none();
         let is_whole = is_plain && self.is_one_plane() && self.is_one_phase() && self.groups == 1 && cx.block.is_none();
         let weights = self.weights.len();
-        let is_read_again = rows > 1 && pixels <= MOST_PIXELS && weights >= FEWEST_WEIGHTS;
+        let is_read_again = rows > 1 && pixels <= JOINED.pixels && weights >= JOINED.weights;
         let height = self.phases[1].padded(self.input_size[0]);
         let staged = [height, self.phases[2].padded(self.input_size[1]), self.channels].into_iter().fold(1, u64::saturating_mul);
         let machine = cx.machine;
@@ -35,7 +27,7 @@ impl Contraction {
             && serves
             && is_whole
             && is_read_again
-            && staged <= MOST_ELEMENTS
+            && staged <= JOINED.elements
             && self.weights.fit_signed_byte(self.open)
     }
 

@@ -6,11 +6,9 @@ use crate::kernel::{Buffer, HorizontalOp, KernelBuilder, Lane, Type, Value};
 use crate::machine::Machine;
 use crate::schedule::contraction::direct::PhasePanels;
 use crate::schedule::contraction::rows::staging::held;
+use crate::schedule::contraction::table::rounds::VECTORS_ADDED;
 use crate::schedule::contraction::tiles::loops::lowering::Lowering;
 use crate::schedule::contraction::tiles::loops::places::{OutputRow, Segments};
-
-/// Maximum number of vectors in a segment that are unrolled.
-const UNROLLED: u64 = 4;
 
 impl Lowering<'_> {
     /// Stores the correction of each pixel of a row.
@@ -102,7 +100,7 @@ impl Run {
         let rest = self.elements % self.lanes;
         let whole = self.elements - rest;
         let mut sum = sum;
-        if whole / self.lanes <= UNROLLED {
+        if whole / self.lanes <= VECTORS_ADDED {
             for first in (0..whole).step_by(self.lanes as usize) {
                 let at = b.scale_index(start, 1, first as i64);
                 sum = self.product(b, at, self.lanes, sum);

@@ -7,6 +7,7 @@ pub mod form;
 pub mod lacking;
 pub mod moved;
 pub mod packing;
+pub mod paired_products;
 pub mod panels;
 pub mod right;
 pub mod sparse;

@@ -11,6 +11,7 @@ use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::fuses;
 use crate::schedule::contraction::operands::types::Operand;
+use crate::schedule::contraction::table::dynamic::{TRANSPOSED, dots};
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
@@ -39,9 +40,6 @@ pub struct ProductsSchedule<'a> {
     way: Way,
 }
 
-/// Minimum number of left rows for which transposing columns into a panel costs less than sums across vector lanes.
-const FEWEST_ROWS: i64 = 4;
-
 /// The way in which sums are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
@@ -52,13 +50,6 @@ enum Way {
     /// Dot products for few rows, and otherwise sums of the rows of a panel with this number of elements.
     Panels(u64),
 }
-
-/// Maximum inner extent for which columns are transposed into panels. Longer dot products sum their lanes less often, and such panels would
-/// leave the first-level cache.
-const LONGEST_TURNED: u64 = 256;
-
-/// Numbers of vector lanes for which squares are transposed in registers.
-const TURNED_LANES: std::ops::RangeInclusive<u16> = 4..=16;
 
 impl<'a> ProductsSchedule<'a> {
     /// Makes the schedule of a `matmul`.
@@ -108,7 +99,7 @@ impl<'a> ProductsSchedule<'a> {
             matrices.push([extent.clone(), steps_here.remove(0), steps_here.remove(0)]);
         }
         let extents = [lm[0].clone(), rm[0].clone(), lm[1].clone()];
-        let tile = if cx.machine.registers.count() >= 32 || cx.machine.sums_in_place { [4, 4] } else { [2, 4] };
+        let tile = dots(cx.machine);
         let zero_points = [operator.left_zero_point, operator.right_zero_point];
         let right_step = steps[1].1[r.len() - 1].clone();
         let way = match turned {
@@ -123,10 +114,14 @@ impl<'a> ProductsSchedule<'a> {
 /// Chooses how products of binary32 are summed, for contiguous columns.
 fn way(cx: &Context<'_>, [rows, _, inner]: &[Quantity; 3]) -> Way {
     let lanes = cx.machine.lanes(4);
-    let are_many = rows.most(cx.function).is_ok_and(|rows| rows >= FEWEST_ROWS as u64);
+    let are_many = rows.most(cx.function).is_ok_and(|rows| rows >= TRANSPOSED.fewest_rows as u64);
     match inner.most(cx.function) {
         Ok(inner)
-            if are_many && inner <= LONGEST_TURNED && TURNED_LANES.contains(&lanes) && cx.writes_out() && cx.machine.combines_lanes() =>
+            if are_many
+                && inner <= TRANSPOSED.longest
+                && TRANSPOSED.lanes.contains(&lanes)
+                && cx.writes_out()
+                && cx.machine.combines_lanes() =>
         {
             Way::Panels(inner.next_multiple_of(lanes.into()) * u64::from(lanes))
         }
@@ -226,7 +221,7 @@ impl Lowering<'_> {
 
     /// Computes the product of two matrices. `bases` are their first elements, and the number of the product.
     fn matrix(&self, b: &mut KernelBuilder, bases: [Value; 3]) -> Result<(), Unsupported> {
-        let few = FEWEST_ROWS;
+        let few = TRANSPOSED.fewest_rows;
         match (self.schedule.way, self.panel, self.rows) {
             (Way::Rows, _, _) => self.by_rows(b, bases),
             (Way::Panels(_), Some(panel), Number::Known(n)) if n >= few => self.by_panels(b, panel, bases),

@@ -5,21 +5,13 @@
 
 use super::{Lowering, tiles};
 use crate::kernel::{Active, BinaryOp, Buffer, KernelBuilder, Lane, Type, Value};
+use crate::schedule::contraction::table::dynamic::OUTER;
 use crate::schedule::elementwise::lanes::widen;
 use crate::schedule::elementwise::positions::OutputPosition;
 use crate::schedule::loops::for_values;
 use crate::schedule::movement::turn::turned;
 use crate::schedule::quantity::{Number, RowVectors};
 use crate::schedule::unsupported::Unsupported;
-
-/// Number of sums in a tile, of one vector each: enough to keep the multipliers of a machine busy.
-const SUMS: i64 = 8;
-
-/// Number of vectors in a wide block of columns.
-const WIDE: i64 = 4;
-
-/// Rows of the right operand in a round of the innermost loop.
-const ROUND: u16 = 4;
 
 /// A block of columns.
 struct Columns {
@@ -50,8 +42,8 @@ impl Lowering<'_> {
             let rows = Rows { buffer: self.buffers[1], first, stride: self.right_step };
             self.block(b, [left, number], &columns, &rows)
         };
-        let wide = |b: &mut KernelBuilder, first| body(b, Columns { first, vectors: WIDE, active: lanes.into() });
-        let start = self.columns.whole_tiles(b, lanes * WIDE as u16, wide)?;
+        let wide = |b: &mut KernelBuilder, first| body(b, Columns { first, vectors: OUTER.wide, active: lanes.into() });
+        let start = self.columns.whole_tiles(b, lanes * OUTER.wide as u16, wide)?;
         self.columns.row_after(b, start, RowVectors { lanes, masked: self.masked_lanes() }, 1, |b, first, active| {
             body(b, Columns { first, vectors: 1, active })
         })
@@ -116,7 +108,7 @@ impl Lowering<'_> {
     /// Computes the sums of a block of columns.
     fn block(&self, b: &mut KernelBuilder, [left, number]: [Value; 2], columns: &Columns, rows: &Rows) -> Result<(), Unsupported> {
         let first_pixel = self.rows.scale(b, number);
-        tiles(b, self.rows, SUMS / columns.vectors, &mut |b, row, count| {
+        tiles(b, self.rows, OUTER.sums / columns.vectors, &mut |b, row, count| {
             let offset = self.inner.scale(b, row);
             let left = b.add(left, offset);
             let sums = self.sums(b, (left, count), columns, rows);
@@ -130,9 +122,9 @@ impl Lowering<'_> {
         let starts = self.starts(b, left, count);
         let neutral = b.float(Type::vector(Lane::F32, self.lanes()), 0.0);
         let first = vec![neutral; (count * columns.vectors) as usize];
-        let (zero, whole, end) = (b.index(0), self.inner.whole(b, ROUND), self.inner.value(b));
-        let round = |b: &mut KernelBuilder, k, sums: &[Value]| self.add_rows(b, (&starts, k, ROUND.into()), columns, rows, sums);
-        let sums = b.for_carry(zero, whole, ROUND.into(), &first, round);
+        let (zero, whole, end) = (b.index(0), self.inner.whole(b, OUTER.round), self.inner.value(b));
+        let round = |b: &mut KernelBuilder, k, sums: &[Value]| self.add_rows(b, (&starts, k, OUTER.round.into()), columns, rows, sums);
+        let sums = b.for_carry(zero, whole, OUTER.round.into(), &first, round);
         b.for_carry(whole, end, 1, &sums, |b, k, sums| self.add_rows(b, (&starts, k, 1), columns, rows, sums))
     }
 

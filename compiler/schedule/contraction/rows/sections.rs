@@ -10,30 +10,11 @@ use crate::schedule::contraction::geometry::long_row::LongRow;
 use crate::schedule::contraction::geometry::places::{Image, RowPlace};
 use crate::schedule::contraction::geometry::windows::pointwise;
 use crate::schedule::contraction::operands::weights::Weights;
+use crate::schedule::contraction::table::rows::{SECTIONS, Sections};
 use crate::schedule::loops::if_then;
 use crate::schedule::quantity::Number;
 use crate::schedule::route::Route;
 use crate::schedule::technique::Technique;
-
-/// Elements of a section that leave room in a first-level cache.
-const ELEMENTS: u64 = 2048;
-
-/// Limits of a section's pixels. Fewer do not make whole tiles, and more do not save loads of weights.
-const LONGEST: u64 = 256;
-const SHORTEST: u64 = 32;
-
-/// Number of weights that do not stay in a second-level cache between sections. `SHORTEST_OF_MANY` is the number of pixels that makes up for
-/// their loads.
-const MANY_WEIGHTS: u64 = 1 << 16;
-const SHORTEST_OF_MANY: u64 = 128;
-
-/// Number of sections for which a shorter last section does not matter. `WHOLE_TILES` is a number of pixels that all tiles divide.
-const MANY: u64 = 8;
-const WHOLE_TILES: u64 = 48;
-
-/// Pixels of a short section, which is a few tiles. Windows move pixels from section to section; single pixels have small rings.
-const SHORT: u64 = 4;
-const SHORT_OF_PIXELS: u64 = 8;
 
 impl Contraction {
     /// Divides a long row into sections, if the image is one and its rows are staged. Short sections, if they are asked for, have whole tiles of a
@@ -70,7 +51,8 @@ impl Contraction {
 
     /// Returns the number of output pixels of a short section, if the row has several of them. It has whole tiles of a number of pixels.
     pub fn short_section(&self, tile: u64) -> Option<u64> {
-        let wanted = if self.is_pointwise() { SHORT_OF_PIXELS } else { SHORT };
+        let [of_windows, of_pixels] = SECTIONS.short;
+        let wanted = if self.is_pointwise() { of_pixels } else { of_windows };
         self.is_long_row().then(|| short_section(self.row_pixels(), wanted, tile)).flatten()
     }
 
@@ -100,15 +82,16 @@ impl Contraction {
 /// Returns the number of pixels in the sections of a row, if it is divided: all sections are equal, or the row has many. `elements` is the
 /// distance between the windows of neighbouring pixels.
 fn section(pixels: u64, elements: u64, weights: u64) -> Option<u64> {
-    let shortest = if weights > MANY_WEIGHTS { SHORTEST_OF_MANY } else { SHORTEST };
-    let wanted = (ELEMENTS / elements.max(1)).clamp(shortest, LONGEST);
+    let Sections { many_weights, shortest_of_many, longest, many, whole_tiles, .. } = SECTIONS;
+    let shortest = if weights > many_weights { shortest_of_many } else { SECTIONS.shortest };
+    let wanted = (SECTIONS.elements / elements.max(1)).clamp(shortest, longest);
     if pixels < 2 * wanted {
         return None;
     }
     let even = (wanted / 2..=2 * wanted).filter(|length| pixels.is_multiple_of(*length));
     let nearest = even.min_by_key(|&length| (length.trailing_zeros() < 3, length.abs_diff(wanted)));
-    let many = wanted.next_multiple_of(WHOLE_TILES);
-    nearest.or_else(|| (pixels >= MANY * many).then_some(many))
+    let whole = wanted.next_multiple_of(whole_tiles);
+    nearest.or_else(|| (pixels >= many * whole).then_some(whole))
 }
 
 /// Returns the number of pixels in the short sections of a row: about `wanted`, whole tiles, and a divisor of the row if possible.
@@ -172,7 +155,7 @@ pub fn copy_section(
 
 #[cfg(test)]
 mod tests {
-    use super::{SHORT, SHORT_OF_PIXELS, section, short_section};
+    use super::{SECTIONS, section, short_section};
 
     #[test]
     fn sections_are_as_long_as_each_other_or_many() {
@@ -186,11 +169,11 @@ mod tests {
 
     #[test]
     fn short_sections_are_some_tiles() {
-        let of = |pixels| short_section(pixels, SHORT, 1);
+        let of = |pixels| short_section(pixels, SECTIONS.short[0], 1);
         assert_eq!([of(24), of(15), of(18), of(25)], [Some(4), Some(3), Some(3), Some(5)]);
         assert_eq!(of(29), Some(4), "the last one is cut short");
         assert_eq!([of(0), of(1), of(4)], [None; 3], "one section");
-        let of_three = |pixels| short_section(pixels, SHORT_OF_PIXELS, 3);
+        let of_three = |pixels| short_section(pixels, SECTIONS.short[1], 3);
         assert_eq!([of_three(90), of_three(125), of_three(5)], [Some(9), Some(6), None], "tiles of three pixels");
     }
 }

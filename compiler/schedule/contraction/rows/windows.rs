@@ -4,18 +4,9 @@ use crate::kernel::{Buffer, KernelBuilder, Value};
 use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::table::rows::{Copies, copies};
 use crate::schedule::quantity::Number;
 use crate::schedule::technique::Technique;
-
-/// Bytes that an instruction copies.
-const VECTOR: u64 = 16;
-const WORD: u64 = 4;
-
-/// Instructions around the copy of a window row.
-const AROUND_COPY: u64 = 6;
-
-/// Thousandths of a step of sixteen that an output takes. Two pixels and four channels share six loads.
-const STEP: u64 = 1750;
 
 /// The windows of a row of pixels, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +17,8 @@ pub struct Windows {
     pub run: u64,
     /// Pixels of the longest row.
     pixels: u64,
+    /// Elements that an instruction copies.
+    vector: u64,
 }
 
 impl Windows {
@@ -36,12 +29,12 @@ impl Windows {
 
     /// Returns the elements of all windows. Products read whole vectors.
     pub fn elements(&self) -> u64 {
-        self.pixels * self.window() + VECTOR
+        self.pixels * self.window() + self.vector
     }
 
     /// Copies one row of the windows of `pixels` neighbours.
     pub fn copy(&self, b: &mut KernelBuilder, from: RowOfWindows, to: RowOfWindows, pixels: Number) {
-        let lanes = VECTOR.min(self.run.next_power_of_two()) as u16;
+        let lanes = self.vector.min(self.run.next_power_of_two()) as u16;
         pixels.repeat(b, |b, pixel| {
             let [source, target] = [from, to].map(|row| {
                 let skipped = b.scale_index(pixel, row.step as i64, 0);
@@ -70,13 +63,14 @@ pub struct RowOfWindows {
 impl Contraction {
     /// Returns the windows to copy, if products of sixteen then take fewer instructions.
     pub fn copied_windows(&self, cx: &Context<'_>) -> Option<Windows> {
+        let &Copies { vector, word, around, step, .. } = copies(Form::Sixteens)?;
         let is_plain = self.groups == 1 && self.planes.window == 1 && self.is_one_phase() && self.phases[2].dilation == 1;
         let is_whole = self.sizes.is_none() && self.joined.is_none() && self.matrices.is_empty();
         let [rows, run] = [self.window[0], self.window[1] * self.channels];
         let steps = |elements: u64| elements.div_ceil(Form::Sixteens.group());
-        let saved = (rows * steps(run)).saturating_sub(steps(rows * run)) * self.outputs * STEP / 1000;
-        let moved = run / VECTOR + run % VECTOR / WORD + (run % WORD).count_ones() as u64;
-        let pays = rows > 1 && saved > rows * (2 * moved + AROUND_COPY);
-        (cx.uses(Technique::Windows) && is_plain && is_whole && pays).then_some(Windows { rows, run, pixels: self.output_size[1] })
+        let saved = (rows * steps(run)).saturating_sub(steps(rows * run)) * self.outputs * step / 1000;
+        let moved = run / vector + run % vector / word + (run % word).count_ones() as u64;
+        let pays = rows > 1 && saved > rows * (2 * moved + around);
+        (cx.uses(Technique::Windows) && is_plain && is_whole && pays).then_some(Windows { rows, run, pixels: self.output_size[1], vector })
     }
 }

@@ -3,23 +3,17 @@
 use super::loops::lowering::Lowering;
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::contraction::direct::PhasePanels;
-use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::table::rounds;
 use crate::schedule::technique::Technique;
-
-/// Sums that hide the latency of a product: four or five cycles, for at most one product a cycle that reads its weights from memory.
-const ENOUGH: usize = 4;
-
-/// Fewest groups of k for which the sums are worth their addition.
-const FEWEST_GROUPS: u64 = 64;
 
 impl Lowering<'_> {
     /// Returns the number of sums for each output of a tile that has `outputs` vectors of them, of a panel without another one beside it. Integers may
     /// be added in any order.
     pub(super) fn chains(&self, phase: &PhasePanels, outputs: usize) -> usize {
         let (cx, form) = (&self.schedule.cx, self.schedule.form);
-        let fuses = cx.machine.byte_fours && cx.machine.sums_in_place && matches!(form, Form::Unsigned8 | Form::Signed16);
-        let serves = cx.uses(Technique::Chains) && fuses && cx.writes_out() && phase.run() / form.group() >= FEWEST_GROUPS;
-        if serves { (ENOUGH / outputs).clamp(1, phase.unroll as usize) } else { 1 }
+        let may = cx.uses(Technique::Chains) && cx.writes_out();
+        let chains = rounds::chains(cx.machine, form).filter(|chains| may && phase.run() / form.group() >= chains.fewest_groups);
+        chains.map_or(1, |chains| (chains.sums / outputs).clamp(1, phase.unroll as usize))
     }
 }
 

@@ -5,16 +5,8 @@ use super::depthwise_tile::{ColumnPart, Lanes, Run, StoredHalf, TapPart};
 use super::in_16_bits::{widened, with_products};
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::contraction::depthwise_rows::{Block, DepthwiseRows, Lowering};
+use crate::schedule::contraction::table::depthwise::IN_16_BITS;
 use rustc_hash::FxHashMap;
-
-/// Maximum number of pixels in a tile.
-const MOST_PIXELS: u64 = 4;
-
-/// Registers for the sums of a pixel in a block of channels.
-const OF_A_PIXEL: u64 = 2;
-
-/// Registers for weights, and for intermediate products.
-const UNDER_WAY: u64 = 6;
 
 impl DepthwiseRows<'_> {
     /// Returns the number of pixels of a row that are computed together: as many as have sums and columns in registers.
@@ -23,9 +15,9 @@ impl DepthwiseRows<'_> {
         let reach = (work.window[1] - 1) * work.phases[2].dilation + 1;
         let held = |pixels: u64| {
             let columns = (pixels - 1) * work.strides[1] + reach;
-            OF_A_PIXEL * self.together * pixels + columns * self.fours.pairs + UNDER_WAY
+            IN_16_BITS.of_pixel * self.together * pixels + columns * self.fours.pairs + IN_16_BITS.under_way
         };
-        (1..=MOST_PIXELS).rev().find(|&pixels| held(pixels) <= self.cx.machine.registers.count().into()).unwrap_or(1)
+        (1..=self.most_pixels()).rev().find(|&pixels| held(pixels) <= self.cx.machine.registers.count().into()).unwrap_or(1)
     }
 }
 

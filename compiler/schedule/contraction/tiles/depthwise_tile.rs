@@ -3,9 +3,11 @@
 use super::tile::join;
 use crate::ir::ElementType;
 use crate::kernel::{ConvertOp, DotOp, KernelBuilder, Lane, Type, Value, orders};
-use crate::schedule::contraction::depthwise_rows::{Block, DepthwiseRows, FOUR, Lowering, Products};
+use crate::schedule::contraction::depthwise_rows::{Block, DepthwiseRows, FOUR, Lowering};
 use crate::schedule::contraction::operands::cuts::{Cut, Width};
+use crate::schedule::contraction::operands::paired_products::Products;
 use crate::schedule::contraction::operands::panels::ActiveLanes;
+use crate::schedule::contraction::table::depthwise::paired;
 use crate::schedule::elementwise::neighbours::Neighbours;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::unsupported::Unsupported;
@@ -13,9 +15,6 @@ use rustc_hash::FxHashMap;
 
 /// Values loaded before the epilogues of a tile.
 type Channels = Vec<Option<Hoisted>>;
-
-/// Number of sums that share the load of their initial value, if products are added in place.
-const BEGUN_ALIKE: usize = 2;
 
 /// The vectors of sums in a row of a tile.
 pub(in crate::schedule::contraction) struct Run {
@@ -265,7 +264,7 @@ impl Lowering<'_> {
         };
         let count = (at.rows * run.pixels) as usize;
         // Some sums begin with a copy and others with a load. These use different execution units.
-        let alike = if self.schedule.products == Products::Pairs { count } else { BEGUN_ALIKE };
+        let alike = paired(self.schedule.cx.machine, self.schedule.products).begun_alike.unwrap_or(count);
         (0..count.div_ceil(alike)).flat_map(|_| vec![begin(b); alike]).take(count).collect()
     }
 

@@ -11,5 +11,4 @@ pub mod plane_weights;
 pub mod register_tile;
 pub mod round_in_squares;
 pub mod squares;
-pub mod table;
 pub mod tile;

@@ -9,21 +9,15 @@
 
 use super::loops::lowering::Lowering;
 use super::loops::places::{Built, OutputRow, Segments, TilePlace, TileStart};
-use super::table::PAIR_PIXELS;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Type, Value};
 use crate::schedule::arguments::Arguments;
-use crate::schedule::context::Goal;
 use crate::schedule::contraction::direct::{DirectSchedule, PhasePanels};
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::Extents;
+use crate::schedule::contraction::table::rounds;
+use crate::schedule::contraction::table::tiles::PAIR_PIXELS;
 use std::ops::Range;
-
-/// Elements of k in a round of the innermost loop. Loads of four channels reach so many.
-const ROUND: u64 = 4;
-
-/// Elements of k whose products are a round of small code for two pixels. Its end takes as long as a product and a half.
-const SMALL_ROUND: u64 = 2;
 
 /// Bits of a byte's sign in both halves of a word.
 const SIGNS: i64 = 0x0080_0080;
@@ -78,15 +72,9 @@ impl DirectSchedule<'_> {
         self.column_words().map(|words| arguments.scratch(b, "columns", number, Lane::I32, words))
     }
 
-    /// Returns the elements of k that are copied in a round.
-    fn elements_of_round(&self) -> u64 {
-        if self.cx.goal == Goal::Speed { ROUND } else { 1 }
-    }
-
-    /// Returns the elements of k whose products are a round.
-    fn products_of_round(&self, pairs: Pairs) -> u64 {
-        let is_small = self.cx.goal == Goal::Size && pairs.pixels == PAIR_PIXELS;
-        if is_small { SMALL_ROUND } else { self.elements_of_round() }
+    /// Returns the rounds of a number of pixels.
+    fn rounds_of(&self, pixels: u64) -> &'static rounds::PixelPairs {
+        rounds::pixel_pairs(self.cx.goal, pixels)
     }
 }
 
@@ -221,7 +209,7 @@ impl Lowering<'_> {
     fn sums_of_input(&self, b: &mut KernelBuilder, phase: &PhasePanels, row: &OutputRow, offset: Value) -> Vec<Value> {
         let zero = b.int(Type::scalar(Lane::I32), 0);
         let first = self.start_of_input(b, row, offset);
-        let (all, round) = (elements(&phase.panels.extents), self.schedule.elements_of_round());
+        let (all, round) = (elements(&phase.panels.extents), self.schedule.rounds_of(1).copied);
         in_rounds(b, all, round, vec![zero], |b, k, count, sums| {
             let sum = (0..count as i64).fold(sums[0], |sum, i| {
                 let at = b.add(first, k);
@@ -260,7 +248,7 @@ impl Lowering<'_> {
         let step = (work.strides[1] * work.channels) as i64;
         let others: Vec<Value> = (1..pairs.pixels as i64).map(|pixel| b.scale_index(start, 1, pixel * step)).collect();
         let words = pairs.words() as i64;
-        in_rounds(b, run, self.schedule.elements_of_round(), sums.to_vec(), |b, k, elements, sums| {
+        in_rounds(b, run, self.schedule.rounds_of(pairs.pixels).copied, sums.to_vec(), |b, k, elements, sums| {
             let starts: Vec<Value> = [start].iter().chain(&others).map(|&first| b.add(first, k)).collect();
             let to = b.add(to, k);
             let to = b.scale_index(to, words, 0);
@@ -293,7 +281,7 @@ impl Lowering<'_> {
         let zero = b.int(Type::scalar(Lane::I32), 0);
         let of_channel = pixels.pairs.pixels as usize;
         let first = vec![zero; width.lanes as usize * of_channel];
-        let (all, round) = (elements(&panels.extents), self.schedule.products_of_round(pixels.pairs));
+        let (all, round) = (elements(&panels.extents), self.schedule.rounds_of(pixels.pairs.pixels).multiplied);
         let sums = in_rounds(b, all, round, first, |b, k, count, sums| {
             let mut sums = sums.to_vec();
             let skipped = b.scale_index(k, panels.in_buffer(width.strip), 0);

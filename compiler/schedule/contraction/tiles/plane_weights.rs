@@ -5,9 +5,7 @@
 //! the words of larger windows again and again, so these are stored as products take them.
 
 use crate::kernel::{DotOp, KernelBuilder, Lane, Type, Value};
-
-/// Maximum words of weights that stay in registers or on the stack.
-const MOST_HELD: u64 = 12;
+use crate::schedule::contraction::table::depthwise::PLANES;
 
 /// The words of a row of weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +39,7 @@ impl RowWeights {
 
     /// Tests whether the words of a window with some rows stay in registers, or on the stack.
     pub fn are_held(self, rows: u64) -> bool {
-        self.words() as u64 * rows <= MOST_HELD
+        self.words() as u64 * rows <= PLANES.held
     }
 
     /// Returns the taps of the bytes of a window with some rows. Words that are held have each tap once. Of others, four bytes have two words, one in

@@ -1,16 +1,17 @@
 //! The register tile of a direct convolution or a matrix product: its number of pixels, and of vectors of output channels.
 
 use super::squares;
-use super::table::{
-    ENOUGH_POSITIONS, FAR_WEIGHTS, FEWEST_OF_TWO, MOST_PANEL, ONE_ROUND, SMALL, TALL, TILES_OF_POSITIONS, Tile, Words, copied_pixels,
-    limits, names_elements, other_registers, words,
-};
 use crate::machine::Machine;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::strips::{COMMON, NARROWEST};
 use crate::schedule::contraction::operands::weights::Weights;
+use crate::schedule::contraction::table::rounds::ONE_ROUND;
+use crate::schedule::contraction::table::tiles::{
+    ENOUGH_POSITIONS, FAR_WEIGHTS, FEWEST_OF_TWO, MOST_PANEL, SMALL, TALL, TILES_OF_POSITIONS, Tile, Words, copied_pixels, limits,
+    names_elements, other_registers, words,
+};
 use crate::schedule::technique::Technique;
 
 /// Chooses the register tile. `in_blocks` states that another kernel computes more pixels with the same weights, which must then have the same

@@ -2,10 +2,10 @@
 
 use super::loops::lowering::Lowering;
 use super::squares::Round;
-use super::table::EIGHT;
 use super::tile::SegmentPlace;
 use crate::kernel::{DotOp, KernelBuilder, Value};
 use crate::schedule::contraction::direct::PhasePanels;
+use crate::schedule::contraction::table::tiles::EIGHT;
 use std::ops::Range;
 
 impl Lowering<'_> {

@@ -5,11 +5,12 @@
 //! A level alone packs weights as products take them: `[k / 8][channel][8]`. Beside levels with products of fours, it reads their panels, and
 //! interleaves the fours of two neighbouring groups.
 
-use super::table::{EIGHT, ROUNDS_IN_SQUARES, Tile, largest_in_squares};
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::table::rounds::ROUNDS_IN_SQUARES;
+use crate::schedule::contraction::table::tiles::{EIGHT, Tile, largest_in_squares};
 use crate::schedule::technique::Technique;
 
 /// A round of the innermost loop.

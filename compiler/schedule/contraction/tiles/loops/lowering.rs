@@ -3,7 +3,7 @@
 use super::hoisted::hoisted_for;
 use crate::kernel::{Buffer, BufferKind, KernelBuilder, Lane, Value};
 use crate::schedule::arguments::Arguments;
-use crate::schedule::contraction::direct::{DirectSchedule, Ranges, unrolled_segments};
+use crate::schedule::contraction::direct::{DirectSchedule, Ranges};
 use crate::schedule::contraction::geometry::image_sizes::Numbers;
 use crate::schedule::contraction::geometry::needs;
 use crate::schedule::contraction::geometry::places::Image;
@@ -12,6 +12,7 @@ use crate::schedule::contraction::operands::filling::Stored;
 use crate::schedule::contraction::operands::moved::Lacking;
 use crate::schedule::contraction::operands::packing;
 use crate::schedule::contraction::rows::staging::Ring;
+use crate::schedule::contraction::table::rounds::unrolled_segments;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
@@ -138,7 +139,8 @@ impl<'a> Lowering<'a> {
         });
         let segments = schedule.phases.iter().map(|phase| phase.panels.extents.segments()).max().unwrap_or(0);
         let segments = schedule.windows.map_or(segments, |windows| windows.rows);
-        let starts = (segments > unrolled_segments(&schedule.cx)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
+        let starts = (segments > unrolled_segments(schedule.cx.machine, schedule.cx.goal))
+            .then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
         let lacking = schedule.phases.first().and_then(|phase| Lacking::declare(b, (work, schedule.form), &phase.panels));
         let columns = schedule.declare_columns(b, &mut arguments);
         element_wise.declare(b, &mut arguments, shared)?;

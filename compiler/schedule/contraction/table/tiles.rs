@@ -1,5 +1,4 @@
-//! The table of register tiles: what a tile and a round may be for the registers of a machine and a form of its products. Each row has its reason.
-//! [`super::register_tile`] chooses among them for a contraction.
+//! Limits of register tiles, for the registers of a machine and a form of its products. `tiles/register_tile.rs` chooses among them for a contraction.
 
 use crate::machine::{DotProduct, Machine, Registers};
 use crate::schedule::contraction::operands::form::Form;
@@ -14,7 +13,7 @@ pub struct Tile {
 }
 
 /// Tiles of machines of words.
-pub(in crate::schedule::contraction) struct Words {
+pub struct Words {
     takes: fn(&Machine, Form) -> bool,
     /// Pixels and output channels.
     pub tile: Tile,
@@ -27,7 +26,7 @@ pub(in crate::schedule::contraction) struct Words {
 }
 
 /// Pixels that share a word of [`Form::PixelPairs`].
-pub(super) const PAIR_PIXELS: u64 = 2;
+pub const PAIR_PIXELS: u64 = 2;
 
 /// The first row that takes a machine and a form is theirs.
 const WORDS: [Words; 6] = [
@@ -57,17 +56,18 @@ const WORDS: [Words; 6] = [
     Words { takes: |machine, _| has_words(machine, 27), tile: Tile { pixels: 3, vectors: 4 }, alone: 4, unroll: 2, unroll_alone: 4 },
 ];
 
-fn has_words(machine: &Machine, count: u16) -> bool {
+/// Tests whether a machine has a number of registers of one word.
+pub fn has_words(machine: &Machine, count: u16) -> bool {
     machine.registers == Registers::Words(count)
 }
 
 /// Returns the tiles of a machine of words for a form, if products share more than two pixels and two channels have.
-pub(in crate::schedule::contraction) fn words(machine: &Machine, form: Form) -> Option<&'static Words> {
+pub fn words(machine: &Machine, form: Form) -> Option<&'static Words> {
     WORDS.iter().find(|words| (words.takes)(machine, form))
 }
 
 /// Tiles of machines that have a position for each tile, at the same time. Tiles with the fewest loads for a product come first.
-pub(super) const TILES_OF_POSITIONS: [Tile; 5] = [
+pub const TILES_OF_POSITIONS: [Tile; 5] = [
     Tile { pixels: 4, vectors: 4 },
     Tile { pixels: 4, vectors: 2 },
     Tile { pixels: 4, vectors: 1 },
@@ -76,13 +76,13 @@ pub(super) const TILES_OF_POSITIONS: [Tile; 5] = [
 ];
 
 /// Number of tiles that keeps such a machine busy, since its positions hide each other's latency.
-pub(super) const ENOUGH_POSITIONS: u64 = 2048;
+pub const ENOUGH_POSITIONS: u64 = 2048;
 
 /// Maximum pixels and vectors of small code. Each pixel and each vector has its own epilogue, and so have the remaining pixels of a row.
-pub(super) const SMALL: Tile = Tile { pixels: 2, vectors: 2 };
+pub const SMALL: Tile = Tile { pixels: 2, vectors: 2 };
 
 /// Elements of k in a product in squares.
-pub(super) const EIGHT: u64 = 8;
+pub const EIGHT: u64 = 8;
 
 /// Tiles of products in squares, which stay in registers beside the operands of a product.
 struct Squares {
@@ -101,28 +101,22 @@ const SQUARES: [Squares; 3] = [
 ];
 
 /// Returns the largest tile of products in squares, for weights that are packed by a number of elements of k.
-pub(super) fn largest_in_squares(packed: u64, outputs: u64) -> Tile {
+pub fn largest_in_squares(packed: u64, outputs: u64) -> Tile {
     let [.., last] = SQUARES;
     SQUARES.into_iter().find(|row| (row.takes)(packed) && 4 * row.tile.vectors <= outputs).unwrap_or(last).tile
 }
 
-/// Maximum number of groups of k that are unrolled completely.
-pub(super) const ONE_ROUND: u64 = 8;
-
-/// Maximum number of elements of k that are unrolled completely for pairs of floats.
-pub(in crate::schedule::contraction) const ONE_ROUND_OF_FLOATS: u64 = 16;
-
 /// Maximum bytes of a panel that stays in a first-level cache beside the pixels of a tile.
-pub(super) const MOST_PANEL: u64 = 28 << 10;
+pub const MOST_PANEL: u64 = 28 << 10;
 
 /// Minimum bytes of weights that are no longer in a second-level cache after others have been read.
-pub(super) const FAR_WEIGHTS: u64 = 1 << 16;
+pub const FAR_WEIGHTS: u64 = 1 << 16;
 
 /// Minimum number of pixels for which a tile of two vectors loads hardly more for a product than a tile of four.
-pub(super) const FEWEST_OF_TWO: u64 = 10;
+pub const FEWEST_OF_TWO: u64 = 10;
 
 /// Limits of tiles whose vectors are sums.
-pub(super) struct Limits {
+pub struct Limits {
     takes: fn(&Machine, Form) -> bool,
     /// Maximum vectors of output channels that share the operands of a pixel.
     pub vectors: u64,
@@ -143,14 +137,14 @@ const LIMITS: [Limits; 3] = [
 ];
 
 /// Returns the limits of tiles of a machine for a form.
-pub(super) fn limits(machine: &Machine, form: Form) -> &'static Limits {
+pub fn limits(machine: &Machine, form: Form) -> &'static Limits {
     let [.., last] = &LIMITS;
     LIMITS.iter().find(|limits| (limits.takes)(machine, form)).unwrap_or(last)
 }
 
 /// Maximum number of sums of tiles of a single vector with 32 registers. Each product has its own load, beside the loads of weights. More pixels
 /// share these, and allow more products in flight.
-pub(super) const TALL: u64 = 16;
+pub const TALL: u64 = 16;
 
 /// Registers of machines whose products add in place that a tile leaves to others than sums, a step's weights and one pixel's operand.
 struct Others {
@@ -171,12 +165,12 @@ const OTHERS: [Others; 4] = [
 ];
 
 /// Returns the registers that a tile leaves to others on a machine whose products add in place. `is_one_round` states that all of k is unrolled.
-pub(super) fn other_registers(machine: &Machine, form: Form, is_one_round: bool) -> u64 {
+pub fn other_registers(machine: &Machine, form: Form, is_one_round: bool) -> u64 {
     OTHERS.iter().find(|others| (others.takes)(machine, form, is_one_round)).map_or(0, |others| others.registers)
 }
 
 /// Tests whether products take the operands of a pixel as elements of a register.
-pub(in crate::schedule::contraction) fn names_elements(machine: &Machine, form: Form) -> bool {
+pub fn names_elements(machine: &Machine, form: Form) -> bool {
     machine.by_element && (form == Form::Float || form.is_of_bytes() && machine.byte_fours)
 }
 
@@ -199,37 +193,6 @@ const COPIED: [Copied; 5] = [
 ];
 
 /// Returns the maximum pixels of a tile of some vectors on a machine whose products overwrite a factor.
-pub(super) fn copied_pixels(machine: &Machine, form: Form, vectors: u64) -> u64 {
+pub fn copied_pixels(machine: &Machine, form: Form, vectors: u64) -> u64 {
     COPIED.iter().find(|copied| (copied.takes)(machine, form, vectors)).map_or(1, |copied| copied.pixels)
 }
-
-/// Groups of k in a round of the innermost loop, on machines with vectors.
-pub(in crate::schedule::contraction) struct Rounds {
-    takes: fn(Form) -> bool,
-    /// Numbers of groups, the preferred one first.
-    pub groups: &'static [u64],
-}
-
-/// The first row that takes a form is its own.
-const ROUNDS: [Rounds; 2] = [
-    // The sums of two groups of four are added in 16 bits.
-    Rounds { takes: |form| matches!(form, Form::In16Bits { .. }), groups: &[4, 2, 5, 3] },
-    Rounds { takes: |_| true, groups: &[4, 5, 3, 2] },
-];
-
-/// Returns the numbers of groups of k in a round, the preferred one first.
-pub(in crate::schedule::contraction) fn rounds(form: Form) -> &'static [u64] {
-    ROUNDS.iter().find(|rounds| (rounds.takes)(form)).map_or(&[], |rounds| rounds.groups)
-}
-
-/// Products of k in squares in a round of the innermost loop, the preferred number first. Two take one load of a pixel.
-pub(super) const ROUNDS_IN_SQUARES: [u64; 4] = [4, 2, 3, 5];
-
-/// Maximum products of a round of several groups. Longer rounds gain nothing.
-pub(in crate::schedule::contraction) const LONGEST_ROUND: u64 = 5;
-
-/// Maximum products of k that are a round without a loop on machines with vectors.
-pub(in crate::schedule::contraction) const MOST_WITHOUT_LOOP: u64 = 8;
-
-/// Maximum groups of k that are a round without a loop on machines of words. A row of a 3×3 window over three channels has as many in pairs.
-pub(in crate::schedule::contraction) const MOST_WORDS_WITHOUT_LOOP: u64 = 5;
