@@ -242,7 +242,7 @@ impl<'a> Context<'a> {
     pub fn lanes_for_functions(&self, registers: u16, smallest_element: u32, channels: &Quantity) -> Result<u16, Unsupported> {
         let most = channels.most(self.function)?;
         let (plain, register) = (self.lanes_for(smallest_element, most), self.machine.lanes(4));
-        if 4 * register > self.machine.masked_lanes || !self.writes_out() {
+        if 4 * register > self.machine.masked_lanes || !self.writes_out() || !self.uses(Technique::LongVectors) {
             return Ok(plain);
         }
         let is_known = channels.as_known().is_some();

@@ -66,12 +66,51 @@ pub enum Technique {
     Streams,
     /// `sorted`.
     Sorted,
+    /// `spread`.
+    Spread,
+    /// `channels-outermost`.
+    ChannelsOutermost,
+    /// `key-blocks`.
+    KeyBlocks,
+    /// `turned-columns`.
+    TurnedColumns,
+    /// `turns`.
+    Turns,
+    /// `turned-blocks`.
+    TurnedBlocks,
+    /// `several-results`.
+    SeveralResults,
+    /// `narrow-windows`.
+    NarrowWindows,
+    /// `extremes`.
+    Extremes,
+    /// `word-look-ups`.
+    WordLookUps,
+    /// `long-vectors`.
+    LongVectors,
+    /// `narrowed-together`.
+    NarrowedTogether,
+    /// `quotients`.
+    Quotients,
+    /// `fitted`.
+    Fitted,
+    /// `rounded`.
+    Rounded,
+    /// `toward-zero`.
+    TowardZero,
+    /// `steps`.
+    Steps,
+    /// `unshifted`.
+    Unshifted,
+    /// `float-products`.
+    FloatProducts,
 }
 
 use Technique::{
-    ByteSums, Chains, Direct, Halves, In16Bits, InPlace, JoinedRests, JoinedRows, KeyByKey, Lanes, LookUps, Moved, Neighbours, Pairs,
-    PixelPairs, Planes, RowPairs, Sections, SharedTaps, SideBySide, Sixteens, Sorted, Sparse, Squares, Staging, Streams, SumOfTwo,
-    TallTiles, Widening, Windows,
+    ByteSums, Chains, ChannelsOutermost, Direct, Extremes, Fitted, FloatProducts, Halves, In16Bits, InPlace, JoinedRests, JoinedRows,
+    KeyBlocks, KeyByKey, Lanes, LongVectors, LookUps, Moved, NarrowWindows, NarrowedTogether, Neighbours, Pairs, PixelPairs, Planes,
+    Quotients, Rounded, RowPairs, Sections, SeveralResults, SharedTaps, SideBySide, Sixteens, Sorted, Sparse, Spread, Squares, Staging,
+    Steps, Streams, SumOfTwo, TallTiles, TowardZero, TurnedBlocks, TurnedColumns, Turns, Unshifted, Widening, Windows, WordLookUps,
 };
 
 /// A technique with its name, and what it does.
@@ -121,6 +160,25 @@ pub const TECHNIQUES: &[Row] = &[
     row(LookUps, "look-ups", "bytes are looked up in registers, as they lie in memory"),
     row(Streams, "streams", "elements of large tensors are fetched ahead"),
     row(Sorted, "sorted", "the few best elements of a row stay in order in a register"),
+    row(Spread, "spread", "bytes and halves are reordered once, as they are staged"),
+    row(ChannelsOutermost, "channels-outermost", "an image times a gate of each channel has the channels as its outermost loop"),
+    row(KeyBlocks, "key-blocks", "the keys of a single query form several blocks, which threads share"),
+    row(TurnedColumns, "turned-columns", "columns of products with run-time extents are turned into panels"),
+    row(Turns, "turns", "matrices are turned, and rows reversed, in registers"),
+    row(TurnedBlocks, "turned-blocks", "squares of 16 bytes are turned side by side in a vector"),
+    row(SeveralResults, "several-results", "reductions and scans compute several vectors of results at a time"),
+    row(NarrowWindows, "narrow-windows", "windows of bytes are reduced in bytes"),
+    row(Extremes, "extremes", "minima and maxima of narrow integers are computed as they lie in memory"),
+    row(WordLookUps, "word-look-ups", "entries of 32 bits are looked up in registers"),
+    row(LongVectors, "long-vectors", "functions of floats are computed several registers at a time"),
+    row(NarrowedTogether, "narrowed-together", "results of neighbouring pixels are narrowed together"),
+    row(Quotients, "quotients", "quotients of integers are products, or quotients of floats"),
+    row(Fitted, "fitted", "sums are scaled by a shorter sequence with the results of the rule"),
+    row(Rounded, "rounded", "scaled sums of floats round themselves"),
+    row(TowardZero, "toward-zero", "floats that scale sums round towards zero"),
+    row(Steps, "steps", "sums are scaled by the steps of the rule if each is an instruction"),
+    row(Unshifted, "unshifted", "products that scale sums need no shift"),
+    row(FloatProducts, "float-products", "products of two small integers are scaled in binary32"),
 ];
 
 /// A set of techniques. It has all of them by default.
@@ -182,7 +240,7 @@ mod tests {
         for (number, row) in TECHNIQUES.iter().enumerate() {
             assert_eq!(row.technique as usize, number, "{}", row.name);
         }
-        assert_eq!(TECHNIQUES.len(), Sorted as usize + 1, "every technique has a row");
+        assert_eq!(TECHNIQUES.len(), FloatProducts as usize + 1, "every technique has a row");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 ;! outline = x86-64-v3
 ;! schedule = one key by key
 ;! schedule = blocks of keys
-;! technique = key-by-key
+;! technique = key-by-key, key-blocks
 func @main(v0: f32[1, 1, 2, 64], v1: f32[1, 512, 2, 64], v2: f32[1, 512, 2, 64]) {
   v3 = attention v0, v1, v2 { scale = f32 0.125, keys = [512], causal_from = [] }
   return v3

@@ -1,6 +1,7 @@
 ; Products of many rows with columns whose number is known at run time: columns are turned into panels.
 ;! outline = x86-64-v3
 ;! schedule = products with run-time extents, by panels
+;! technique = turned-columns
 func @main(v0: f32[8, 16], v1: f32[v2, 16]) {
   v2: index 1..=64 = extent_of v1 { axis = 0 }
   v3 = matmul v0, v1 { left_zero_point = 0, right_zero_point = 0, accumulator = f32 }

@@ -1,5 +1,6 @@
 ; Partial sums along a row.
 ;! kernels = x86-64-v3
+;! technique = several-results
 func @main(v0: f32[3, 8]) {
   v1 = scan v0 { reduction = sum, axis = 1, exclusive = false, reverse = false }
   return v1

@@ -1,5 +1,6 @@
 ; Sums that are scaled and narrowed where they are stored: a fused product where the machine has it, and one product of integers on words.
 ;! kernels = x86-64-v4
+;! technique = fitted
 ;! kernels = aarch64
 ;! kernels = cortex-m4f
 const0: i8[4, 4] = hex "04060df904fd01ef0bfd1003f40c0d14"

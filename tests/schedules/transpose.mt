@@ -1,5 +1,6 @@
 ; Squares of elements are turned in registers.
 ;! kernels = x86-64-v3
+;! technique = turns
 ;! kernels = cortex-m4f
 func @main(v0: f32[8, 16]) {
   v1 = transpose v0 { permutation = [1, 0] }

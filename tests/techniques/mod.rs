@@ -2,8 +2,8 @@
 
 use super::convolutions::{one_window, sparse_pixels};
 use super::support::program::Memory;
+use super::support::texts;
 use super::{check_level, number};
-use modelc::ir::text::parse_module;
 use modelc::ir::{ElementType, Extent, FunctionBuilder, Module, Tensor, TensorType, Type, WindowGeometry, ZeroPoints};
 use modelc::lower::{self, TECHNIQUES, Technique, Techniques};
 use modelc::machine::machine;
@@ -84,8 +84,8 @@ impl Conv {
 
 /// A module with some text. Tests of schedules have kernels below it.
 fn text(text: &str) -> Module {
-    let module = text.split(";! ---\n").next().unwrap_or_default();
-    parse_module(module).unwrap_or_else(|error| panic!("{error}\n{module}"))
+    let module = text.split(texts::SEPARATOR).next().unwrap_or_default();
+    texts::module(module).unwrap_or_else(|error| panic!("{error}\n{module}"))
 }
 
 macro_rules! schedule {
@@ -229,15 +229,34 @@ fn example(technique: Technique) -> (Module, &'static str) {
         Technique::LookUps => (look_ups(), "x86-64-v3"),
         Technique::Streams => (schedule!("long_map"), "x86-64-v4"),
         Technique::Sorted => (schedule!("top_k"), "x86-64-v3"),
+        Technique::Spread => (schedule!("spread_rows"), "x86-64-v4"),
+        Technique::ChannelsOutermost | Technique::FloatProducts => (schedule!("gated_image"), "x86-64-v3"),
+        Technique::KeyBlocks => (text(LARGE_CACHE), "x86-64-v3"),
+        Technique::TurnedColumns => (schedule!("dynamic_products_by_panels"), "x86-64-v3"),
+        Technique::Turns | Technique::TurnedBlocks => (schedule!("turned_bytes"), "x86-64-v3"),
+        Technique::SeveralResults => (schedule!("running_sum"), "x86-64-v3"),
+        Technique::NarrowWindows => (schedule!("pooled_bytes"), "x86-64-v3"),
+        Technique::Extremes => (schedule!("clamped_bytes"), "x86-64-v3"),
+        Technique::WordLookUps => (schedule!("looked_up_words"), "x86-64-v4"),
+        Technique::LongVectors => (schedule!("long_function"), "x86-64-v4"),
+        Technique::NarrowedTogether => (schedule!("few_channels_of_floats"), "x86-64-v4"),
+        Technique::Quotients => (schedule!("quotients"), "cortex-m4f"),
+        Technique::Fitted | Technique::Rounded => (schedule!("scaled_bytes"), "x86-64-v4"),
+        Technique::TowardZero => (schedule!("sums_to_16_bits"), "x86-64-v3"),
+        Technique::Steps => (schedule!("sums_to_16_bits"), "aarch64"),
+        Technique::Unshifted => (schedule!("scaled_bytes"), "cortex-m4f"),
     }
 }
+
+/// Size of dynamic dimensions.
+const DYNAMIC: u64 = 21;
 
 /// Makes inputs of a module's first method.
 fn inputs_of(module: &Module) -> Vec<Tensor> {
     let function = &module.functions[module.methods[0].function];
     let tensor = |(salt, &param): (u64, _)| {
         let ty = function.stored_type(param);
-        let shape: Vec<u64> = ty.shape.iter().filter_map(|extent: &Extent| extent.as_static()).collect();
+        let shape: Vec<u64> = ty.shape.iter().map(|extent: &Extent| extent.as_static().unwrap_or(DYNAMIC)).collect();
         let bytes = elements(ty.element, shape.iter().product(), 100 + salt);
         Tensor { element: ty.element, shape, bytes }
     };

@@ -22,9 +22,9 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Divides at most `keys` keys into blocks.
-    pub fn new(shape: &Shape, keys: u64) -> Self {
-        let count = shape.groups.min(MOST_BLOCKS);
+    /// Divides at most `keys` keys into blocks, or makes one block of them if they are not `divided`.
+    pub fn new(shape: &Shape, keys: u64, divided: bool) -> Self {
+        let count = if divided { shape.groups.min(MOST_BLOCKS) } else { 1 };
         let whole = keys.div_ceil(count * KEYS_OF_ROW) * KEYS_OF_ROW;
         // Rows of all heads are written side by side. An odd number of cache lines avoids that they all map to a few sets of a cache.
         let stride = if whole.is_multiple_of(2 * KEYS_OF_ROW) { whole + KEYS_OF_ROW } else { whole };

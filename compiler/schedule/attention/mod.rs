@@ -99,7 +99,7 @@ impl<'a> AttentionSchedule<'a> {
     /// Returns the blocks of a single query, if it goes key by key.
     fn blocks(&self) -> Result<Option<Blocks>, Unsupported> {
         let keys = self.keys.most(self.cx.function)?;
-        Ok(self.goes_key_by_key().then(|| Blocks::new(&self.shape, keys)))
+        Ok(self.goes_key_by_key().then(|| Blocks::new(&self.shape, keys, self.cx.uses(Technique::KeyBlocks))))
     }
 
     /// Returns the number of scores that need room: of a tile, or of all heads and a block.

@@ -112,7 +112,7 @@ impl<'a> DepthwiseSchedule<'a> {
             let is_whole = work.outputs.is_multiple_of(lanes) || work.sizes.is_none() && work.sections.is_none();
             let in_vectors = form == Form::Signed16 && repeat == 1 && work.outputs >= lanes && is_whole;
             let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
-            staging.spread = (in_vectors && crosses).then_some(lanes as u16);
+            staging.spread = (in_vectors && crosses && cx.uses(Technique::Spread)).then_some(lanes as u16);
         }
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, work.open);

@@ -100,7 +100,7 @@ impl<'a> DepthwiseRows<'a> {
         // Some instructions interleave within less than a vector. If every block of channels is a whole vector, bytes are reordered once, when
         // they are staged.
         let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
-        if products == Products::Fours && crosses && work.outputs.is_multiple_of(lanes) {
+        if products == Products::Fours && crosses && cx.uses(Technique::Spread) && work.outputs.is_multiple_of(lanes) {
             pairs = pairs.spread(lanes);
         }
         let taps = taps(&work, fours, together);

@@ -2,7 +2,9 @@
 
 use super::ranges::Range;
 use crate::kernel::{BinaryOp, ConvertOp, KernelBuilder, Lane, Value};
-use crate::machine::{Machine, Requantize};
+use crate::machine::Requantize;
+use crate::schedule::context::Context;
+use crate::schedule::technique::Technique;
 
 /// A way to compute quotients of integers without a division in each lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,10 +18,10 @@ pub enum Quotients {
 }
 
 impl Quotients {
-    /// Returns the way of a machine.
-    pub fn of(machine: &Machine) -> Self {
-        match machine.requantize {
-            _ if !machine.rounds_floats => Self::Divided,
+    /// Returns the way of a context's machine.
+    pub fn of(cx: &Context<'_>) -> Self {
+        match cx.machine.requantize {
+            _ if !cx.machine.rounds_floats || !cx.uses(Technique::Quotients) => Self::Divided,
             Requantize::Products => Self::Products,
             Requantize::ByRule | Requantize::Fitted => Self::Floats,
         }

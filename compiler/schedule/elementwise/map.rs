@@ -11,6 +11,7 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{Outcome, for_values, if_then};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, nest, product};
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 use std::ops::Range;
 
@@ -73,7 +74,7 @@ impl Schedule for MapSchedule<'_> {
         let pixels = if matches!(channels, Number::Known(0)) { channels } else { pixels };
         let dimensions = if strided && !matches!(channels, Number::Known(0)) { dimensions } else { vec![pixels] };
         let zero = b.index(0);
-        if !strided && work.repeats_factors() {
+        if !strided && self.cx.uses(Technique::ChannelsOutermost) && work.repeats_factors() {
             channels.row(&mut b, lanes, self.cx.machine.masked_lanes, |b, channel, active| {
                 column(b, &work, Sizes { pixels, channels }, (channel, &hoisted), (lanes, active))
             })?;

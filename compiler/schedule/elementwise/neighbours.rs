@@ -7,6 +7,7 @@ use super::positions::{Hoisted, OutputPosition};
 use crate::ir::ElementType;
 use crate::kernel::{KernelBuilder, Value};
 use crate::machine::Machine;
+use crate::schedule::technique::Technique;
 
 /// Neighbouring pixels.
 #[derive(Clone, Copy)]
@@ -26,7 +27,7 @@ impl ElementWise<'_> {
             let operand = &self.operands[i];
             operand.element != ElementType::Bool && matches!(operand.access, Access::Single | Access::Same | Access::Channel)
         };
-        if !self.used().all(takes) {
+        if !self.cx.uses(Technique::NarrowedTogether) || !self.used().all(takes) {
             return 1;
         }
         let bytes = self.outputs.iter().map(|&(output, _)| u64::from(self.cx.element(output).bits().div_ceil(8))).max();

@@ -359,7 +359,10 @@ impl<'a> ElementWise<'a> {
 fn as_stored(cx: &Context<'_>, expression: &ir::Expression, given: &[usize]) -> AsStored {
     let length = |table: ir::Constant| cx.module.constants[table].ty.static_elements().unwrap_or(0);
     let takes = cx.machine.byte_tables && cx.uses(Technique::LookUps);
-    let mut nodes = if takes { look_ups(expression, cx.machine.word_tables, length) } else { AsStored::default() };
-    add_extremes(expression, given, &mut nodes);
+    let words = cx.machine.word_tables && cx.uses(Technique::WordLookUps);
+    let mut nodes = if takes { look_ups(expression, words, length) } else { AsStored::default() };
+    if cx.uses(Technique::Extremes) {
+        add_extremes(expression, given, &mut nodes);
+    }
     nodes
 }

@@ -294,7 +294,7 @@ impl ElementWise<'_> {
             tables: &table,
             as_stored: &self.as_stored,
             fma: self.cx.machine.fma,
-            quotients: Quotients::of(self.cx.machine),
+            quotients: Quotients::of(&self.cx),
             arithmetic: arithmetic(self.cx.machine),
         };
         evaluator.run(b, inputs)

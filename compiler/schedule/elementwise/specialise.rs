@@ -67,13 +67,13 @@ pub struct Accumulator<'a> {
 /// shift, since not every layer can do without it.
 fn unshifted(cx: &Context<'_>) -> Option<Unshifted> {
     let place = if cx.machine.clamps { Unshifted::AfterLow } else { Unshifted::First };
-    (cx.machine.high_products && cx.goal == Goal::Speed).then_some(place)
+    (cx.machine.high_products && cx.goal == Goal::Speed && cx.uses(Technique::Unshifted)).then_some(place)
 }
 
 /// Specialises an epilogue. `accumulator` is the root's result, if there is a root.
 pub fn specialise(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumulator<'_>>) -> Specialised {
     let takes_offsets = accumulator.is_some_and(|accumulator| accumulator.takes_offsets);
-    let toward_zero = cx.machine.rounding_modes && takes_offsets && may_round_toward_zero(cx, epilogue);
+    let toward_zero = cx.machine.rounding_modes && cx.uses(Technique::TowardZero) && takes_offsets && may_round_toward_zero(cx, epilogue);
     let found = specialised(cx, epilogue, accumulator, toward_zero);
     if found.rounds_in_two_ways() { specialised(cx, epilogue, accumulator, false) } else { found }
 }
@@ -112,8 +112,10 @@ fn specialised(cx: &Context<'_>, epilogue: &Epilogue, accumulator: Option<Accumu
         constants,
         of_channels: nodes_of_channels(&epilogue.expression, &of_channels),
         old: &epilogue.expression,
-        requantize: cx.machine.requantize,
-        steps: cx.machine.doubling_products,
+        requantize: if cx.uses(Technique::Fitted) { cx.machine.requantize } else { Requantize::ByRule },
+        steps: cx.machine.doubling_products && cx.uses(Technique::Steps),
+        rounds: cx.uses(Technique::Rounded),
+        scales_products: cx.uses(Technique::FloatProducts),
         unshifted: unshifted(cx),
         accumulator: accumulator
             .and_then(|accumulator| Some((epilogue.operands.iter().position(|&v| v == accumulator.value)?, accumulator))),
@@ -228,6 +230,10 @@ struct Rewriter<'a> {
     requantize: Requantize,
     /// See [`Problem::steps`].
     steps: bool,
+    /// `true` if scaled sums may round themselves.
+    rounds: bool,
+    /// `true` if products of two integers may be scaled in binary32.
+    scales_products: bool,
     /// See [`Problem::unshifted`].
     unshifted: Option<Unshifted>,
     /// Number of the input that is the accumulator, and the accumulator.
@@ -417,7 +423,7 @@ impl<'a> Rewriter<'a> {
         };
         let scales: Vec<Scale> = (0..channels).map(scale).collect::<Option<_>>()?;
         let solution = Solution::clone(&*self.solved.solve(self.problem(Rule::FixedPoint(rule), node, old[0]), scales)?);
-        let product = self.scaled_product(rule, node, moved, &solution);
+        let product = if self.scales_products { self.scaled_product(rule, node, moved, &solution) } else { None };
         Some(product.unwrap_or_else(|| self.fitted(rule, node, old[0], moved[old[0].index()], solution)))
     }
 
@@ -428,7 +434,7 @@ impl<'a> Rewriter<'a> {
             rule,
             results,
             toward_zero: self.toward_zero,
-            narrows: self.narrows_to_bytes(node),
+            narrows: self.rounds && self.narrows_to_bytes(node),
             integers: self.of_integers(),
             unshifted: self.unshifted.filter(|_| self.begins_with_offsets(sum)),
             steps: self.steps,

@@ -13,6 +13,7 @@ use crate::schedule::indexed::index;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, RowVectors, product, strides};
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// A box that is copied from an operand to the output. Offsets and strides are in elements.
@@ -448,8 +449,10 @@ impl MovementSchedule<'_> {
         let dimensions: Vec<Counted> = dimensions.iter().map(|d| Counted::new(b, extents, d)).collect();
         let machine = self.cx.machine;
         let most = machine.turned_lanes(self.lane.bytes());
-        let turn = Turn { lane: self.lane, most, squares: machine.squares(self.lane.bytes()) };
-        let reversed = if machine.has_vectors() { most.min(lanes) } else { 1 };
+        let squares = if self.cx.uses(Technique::TurnedBlocks) { machine.squares(self.lane.bytes()) } else { 1 };
+        let turns = self.cx.uses(Technique::Turns);
+        let turn = turns.then_some(Turn { lane: self.lane, most, squares });
+        let reversed = if turns && machine.has_vectors() { most.min(lanes) } else { 1 };
         let mover = Mover { input: declared.inputs[copy.operand], output: declared.output, turn, lanes, masked, reversed };
         // An operand that starts inside the output is read from front to back before it is overwritten.
         b.rounds(!is_shared, |b| mover.copy(b, &turned_last(dimensions), from, to));
@@ -577,8 +580,8 @@ fn transposition(dimensions: &[Counted]) -> Option<(Counted, Counted, Sides)> {
 struct Mover {
     input: Buffer,
     output: Buffer,
-    /// The machine's way to transpose matrices.
-    turn: Turn,
+    /// The machine's way to transpose matrices. `None` if elements are copied one by one.
+    turn: Option<Turn>,
     /// Lanes of a copy whose elements are adjacent on both sides.
     lanes: u16,
     /// Maximum lanes of a vector that the machine can mask.
@@ -590,10 +593,10 @@ struct Mover {
 impl Mover {
     /// Copies a box from an element of the input to an element of the output.
     fn copy(&self, b: &mut KernelBuilder, dimensions: &[Counted], from: Value, to: Value) {
-        if let Some((rows, columns, extents)) = transposition(dimensions) {
+        if let (Some(turn), Some((rows, columns, extents))) = (self.turn, transposition(dimensions)) {
             let from = Matrix { buffer: self.input, first: from, stride: rows.from_stride };
             let to = Matrix { buffer: self.output, first: to, stride: columns.to_stride };
-            return write_transposed(b, self.turn, extents, from, to);
+            return write_transposed(b, turn, extents, from, to);
         }
         let contiguous = |d: &Counted| matches!((d.to_stride, d.from_stride), (Number::Known(1), Number::Known(0 | 1)));
         match dimensions {

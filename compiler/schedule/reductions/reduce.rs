@@ -13,6 +13,7 @@ use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity};
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// Maximum registers for partial results.
@@ -154,7 +155,7 @@ impl ReduceSchedule<'_> {
         // Masks have no bytes.
         let Some(most) = (REGISTERS * u32::from(machine.vector_bytes()) / 2).checked_div(self.reduction.lane_bytes()) else { return lanes };
         let fits = |lanes: u16| u32::from(lanes) <= most && channels % i64::from(lanes) == 0;
-        let in_vectors = lanes > 1 && self.cx.writes_out() && machine.combines_lanes();
+        let in_vectors = lanes > 1 && self.cx.writes_out() && machine.combines_lanes() && self.cx.uses(Technique::SeveralResults);
         let mut wider = [4, 2].into_iter().filter_map(|by| lanes.checked_mul(by));
         wider.find(|&wide| in_vectors && fits(wide)).unwrap_or(lanes)
     }
@@ -276,7 +277,13 @@ impl Lowering<'_> {
         let cx = &self.schedule.cx;
         let work = cx.group.prologue().into_iter().chain(cx.group.epilogue());
         let is_short = work.map(|work| work.expression.cost()).fold(0, u64::saturating_add) < SHORT_WORK;
-        if cx.hides_latency() || cx.goal == Goal::Size || !is_short || self.lanes == 1 || !self.inner.is_empty() {
+        if !cx.uses(Technique::SeveralResults)
+            || cx.hides_latency()
+            || cx.goal == Goal::Size
+            || !is_short
+            || self.lanes == 1
+            || !self.inner.is_empty()
+        {
             return 1;
         }
         let bytes = u32::from(self.lanes) * self.schedule.reduction.lane_bytes();

@@ -11,6 +11,7 @@ use crate::schedule::indexed::slices::copy_lanes;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// Number of lines side by side: the latency of a float addition, in cycles.
@@ -53,7 +54,8 @@ impl<'a> ScanSchedule<'a> {
 
     /// Returns the number of lines of single elements that are scanned side by side, so that their sums hide each other's latency.
     fn together(&self) -> u64 {
-        if self.cx.writes_out() && self.cx.machine.combines_lanes() { TOGETHER } else { 1 }
+        let several = self.cx.uses(Technique::SeveralResults) && self.cx.writes_out();
+        if several && self.cx.machine.combines_lanes() { TOGETHER } else { 1 }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::schedule::elementwise::ranges::{Range, type_range, within};
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Quantity;
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// Maximum taps of a window that is unrolled.
@@ -72,7 +73,7 @@ impl<'a> WindowSchedule<'a> {
             true => cx.group.epilogue().is_none() && channels.as_known().is_some_and(|channels| channels % SIXTEEN == 0),
             false => cx.machine.combines_lanes() && shape[shape.len() - 1] > 1,
         };
-        let of_bytes = reduction.of_bytes().filter(|_| is_in_bytes && reader.keep_bytes());
+        let of_bytes = reduction.of_bytes().filter(|_| is_in_bytes && cx.uses(Technique::NarrowWindows) && reader.keep_bytes());
         Ok(Self {
             cx,
             reader,

@@ -19,6 +19,7 @@ use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::loops::{for_values, if_then};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product, strides};
+use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
 /// Schedule of a `matmul` with run-time extents.
@@ -117,7 +118,8 @@ fn way(cx: &Context<'_>, [rows, _, inner]: &[Quantity; 3]) -> Way {
     let are_many = rows.most(cx.function).is_ok_and(|rows| rows >= TRANSPOSED.fewest_rows as u64);
     match inner.most(cx.function) {
         Ok(inner)
-            if are_many
+            if cx.uses(Technique::TurnedColumns)
+                && are_many
                 && inner <= TRANSPOSED.longest
                 && TRANSPOSED.lanes.contains(&lanes)
                 && cx.writes_out()
