@@ -16,7 +16,17 @@ const OF_BYTES: u64 = 24;
 
 /// Returns the instruction estimate of a kernel with these integer parameters.
 pub fn instructions(kernel: &Kernel, parameters: &[i64], vector_bytes: u64) -> u64 {
-    let parameters = parameters.iter().map(|&number| Interval::number(number)).collect();
+    of_parameters(kernel, parameters.iter().map(|&number| Interval::number(number)).collect(), vector_bytes)
+}
+
+/// Returns the instruction estimate of a position of a kernel's grid: the largest, if positions differ. A kernel without a grid has one position.
+pub fn instructions_of_position(kernel: &Kernel, vector_bytes: u64) -> u64 {
+    let last = kernel.grid.map_or(0, |grid| grid.positions.saturating_sub(1));
+    of_parameters(kernel, vec![Interval { low: 0, high: last.cast_signed() }], vector_bytes)
+}
+
+/// Returns the instruction estimate of a kernel whose integer parameters are within these intervals.
+fn of_parameters(kernel: &Kernel, parameters: Vec<Interval>, vector_bytes: u64) -> u64 {
     let assumed = Assumed { parameters, ..Assumed::default() };
     let count = Count { kernel, indices: Indices::assuming(kernel, &assumed, 16), vector_bytes };
     count.region(&kernel.body)
@@ -90,5 +100,18 @@ mod tests {
         assert_eq!(instructions(&kernel, &[0, 80], 32), 10 * (2 + PER_ROUND));
         assert_eq!(instructions(&kernel, &[0, 80], 16), 10 * (4 + PER_ROUND));
         assert_eq!(instructions(&kernel, &[40, 80], 32), 5 * (2 + PER_ROUND));
+    }
+
+    #[test]
+    fn a_position_of_a_grid_counts_alone() {
+        let kernel = parse_kernel(
+            "kernel @k(x: input i32[80] align 4, y: output i32[80] align 4, %0: i64) grid 20 workgroup 64 {
+              %1: i64 = mul %0, 4
+              %2: i32x4 = load x[%1]
+              store y[%1], %2
+            }",
+        )
+        .expect("a kernel");
+        assert_eq!(instructions_of_position(&kernel, 4), 2 + 4 + 4);
     }
 }

@@ -1,5 +1,7 @@
 //! The schedules that were possible for each group, with their estimates: the chosen one, and the one without each technique.
 
+mod estimate;
+
 use super::options::Options;
 use super::stages::frame::Frame;
 use super::stages::grouped::Grouped;
@@ -7,20 +9,29 @@ use super::stages::work::Work;
 use crate::diagnostic::Diagnostics;
 use crate::fuse::Group;
 use crate::ir::Function;
-use crate::kernel::cost::instructions;
 use crate::machine::Machine;
 use crate::parallel;
-use crate::schedule::outer::Choice;
-use crate::schedule::piece::{Piece, PieceSlices};
+use crate::schedule::technique::Row;
 use crate::schedule::{TECHNIQUES, Unsupported};
+use estimate::Written;
+pub use estimate::{Cost, Estimate};
 
-/// The schedules of a group on a CPU level.
+/// The processor that a schedule is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Processor {
+    /// Number of the level in [`Lowered::levels`](super::Lowered::levels).
+    Cpu(usize),
+    /// Name of the profile.
+    Gpu(&'static str),
+}
+
+/// The schedules of a group on a CPU level, or on a GPU if the group is marked for it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Possible {
     /// Source operators: position, and name in the file's vocabulary.
     pub operators: Vec<(u32, String)>,
-    /// Number of the level in [`Lowered::levels`](super::Lowered::levels).
-    pub level: usize,
+    /// The processor.
+    pub of: Processor,
     /// The chosen schedule.
     pub chosen: Estimate,
     /// Schedules without one technique, if their kernels differ from the chosen ones.
@@ -36,24 +47,7 @@ pub struct Other {
     pub estimate: Estimate,
 }
 
-/// A schedule with its cost, as the compiler estimates it. Dynamic dimensions are at their bounds.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Estimate {
-    /// Description of the schedule and its choices.
-    pub schedule: String,
-    /// Instructions of a call of the method. A loop whose bounds are computed counts with the most rounds that it can have, so this is an upper bound.
-    pub instructions: u64,
-    /// Bytes of scratch memory.
-    pub scratch_bytes: u64,
-}
-
-/// A schedule, and the text of its kernels.
-struct Written {
-    estimate: Estimate,
-    kernels: String,
-}
-
-/// Lists the schedules of all groups of a method, for each CPU level.
+/// Lists the schedules of all groups of a method, for each CPU level, and for the GPU if a group is marked for it.
 ///
 /// # Errors
 /// A diagnostic for each group without a schedule.
@@ -61,9 +55,10 @@ pub(super) fn of_method(frame: &Frame<'_>, grouped: &Grouped) -> Result<Vec<Poss
     let work = grouped.work();
     let groups: Vec<&Group> = work.iter().filter_map(|work| if let Work::Group(group) = work { Some(*group) } else { None }).collect();
     let of_group = |&group: &&Group| {
-        let cpus = frame.machines.iter().enumerate().filter(|(_, machine)| !frame.is_on_device(machine));
-        let of_level = |(level, &machine)| of_level(frame, &grouped.function, group, (level, machine));
-        cpus.map(of_level).collect::<Result<Vec<_>, _>>().map_err(|error| frame.unsupported(&grouped.function, group, &error))
+        let is_for_gpu = group.is_for_gpu(&grouped.function, frame.module);
+        let machines = frame.machines.iter().enumerate().filter(|(_, machine)| is_for_gpu || !frame.is_on_device(machine));
+        let of_machine = |(level, &machine)| of_machine(frame, &grouped.function, group, (level, machine));
+        machines.map(of_machine).collect::<Result<Vec<_>, _>>().map_err(|error| frame.unsupported(&grouped.function, group, &error))
     };
     let (mut found, mut failures) = (vec![], vec![]);
     for result in parallel::map(&groups, of_group) {
@@ -75,40 +70,25 @@ pub(super) fn of_method(frame: &Frame<'_>, grouped: &Grouped) -> Result<Vec<Poss
     if failures.is_empty() { Ok(found) } else { Err(Diagnostics(failures)) }
 }
 
-fn of_level(
+fn of_machine(
     frame: &Frame<'_>,
     function: &Function,
     group: &Group,
     (level, machine): (usize, &'static Machine),
 ) -> Result<Possible, Unsupported> {
-    let chosen = written(frame, function, group, machine)?;
-    let without = |row: &crate::schedule::technique::Row| {
+    let chosen = Written::new(frame, function, group, machine)?;
+    let kernels = chosen.text();
+    let without = |row: &Row| {
         let options = Options { techniques: frame.options.techniques.without(row.technique), ..frame.options };
-        let other = written(&Frame { options, ..*frame }, function, group, machine)?;
-        let differs = other.kernels != chosen.kernels;
-        Ok(differs.then_some(Other { technique: row.name, estimate: other.estimate }))
+        let frame = Frame { options, ..*frame };
+        let other = Written::new(&frame, function, group, machine)?;
+        let differs = other.text() != kernels;
+        Ok(differs.then(|| Other { technique: row.name, estimate: other.estimate(&frame, function, machine) }))
     };
     let others = TECHNIQUES.iter().filter_map(|row| without(row).transpose()).collect::<Result<_, _>>()?;
-    Ok(Possible { operators: operators(frame, function, group), level, chosen: chosen.estimate, others })
-}
-
-/// Writes the kernels of a group, without tensors in shared memory.
-fn written(frame: &Frame<'_>, function: &Function, group: &Group, machine: &'static Machine) -> Result<Written, Unsupported> {
-    let choice = Choice::new(frame.context(function, group, machine))?;
-    let (needs, pieces) = (choice.requirements(), choice.pieces(&[])?);
-    let cost = |piece: &Piece| {
-        let whole = piece.extent.map_or(vec![], |rounds| vec![0, rounds as i64]);
-        let calls = piece.slices.as_ref().map_or(1, PieceSlices::most_blocks);
-        calls.saturating_mul(instructions(&piece.lowered.kernel, &whole, machine.vector_bytes().into()))
-    };
-    let mut schedules: Vec<&str> = pieces.iter().map(|piece| &piece.lowered.description[..]).collect();
-    schedules.dedup();
-    let estimate = Estimate {
-        schedule: schedules.join("; "),
-        instructions: pieces.iter().map(cost).fold(0, u64::saturating_add),
-        scratch_bytes: needs.scratch.iter().chain(&needs.common).fold(0, |sum, &bytes| sum.saturating_add(bytes)),
-    };
-    Ok(Written { estimate, kernels: pieces.iter().map(|piece| piece.lowered.kernel.to_string()).collect() })
+    let gpu = frame.options.gpu.filter(|_| frame.is_on_device(machine));
+    let of = gpu.map_or(Processor::Cpu(level), |gpu| Processor::Gpu(gpu.level));
+    Ok(Possible { operators: operators(frame, function, group), of, chosen: chosen.estimate(frame, function, machine), others })
 }
 
 /// Returns the source operators of a group, each once.

@@ -57,7 +57,7 @@ fn mistakes(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) 
 /// Returns all kinds of JSON that commands write.
 fn reports(folder: &Folder) -> Vec<Value> {
     let json = ["--message-format", "json"];
-    let commands: [(&[&str], &[&str]); 20] = [
+    let commands: [(&[&str], &[&str]); 21] = [
         (
             &[
                 "m.tflite",
@@ -85,6 +85,7 @@ fn reports(folder: &Folder) -> Vec<Value> {
         (&["inspect", "m.tflite"], &["--compare", "net.json", "--json"]),
         (&["inspect", "m.tflite"], &["--json"]),
         (&["inspect", "m.tflite", "--schedules"], &["--json"]),
+        (&["inspect", "m.tflite", "--gpu", "require", "--gpu-ops", "all", "--schedules"], &["--json"]),
         (&["inspect", "m.tflite", "--memory", "a=1K:fast,b=1M"], &["--json"]),
         (&["inspect", "net.o"], &["--json"]),
         (&["inspect", "libnet.so"], &["--json"]),

@@ -19,10 +19,17 @@ fn techniques_are_switched_off_by_name() {
     assert!(!text(&folder.done(&["--help"]).stdout).contains("--without "), "the option is for measurements");
 }
 
-/// Returns what `inspect --schedules` shows for a microcontroller.
+/// Options of a program whose operators are all for a GPU.
+const ON_GPU: &[&str] = &["--target", "x86_64-linux-gnu", "--gpu", "require", "--gpu-ops", "all"];
+
+/// Returns what `inspect --schedules` shows with options.
+fn shown(options: &[&str]) -> String {
+    text(&Folder::new().done(&[&["inspect", "m.tflite", "--schedules"], options].concat()).stdout)
+}
+
+/// Returns what it shows for a microcontroller.
 fn inspected(options: &[&str]) -> String {
-    let command = [&["inspect", "m.tflite", "--target", "cortex-m4f", "--schedules"], options].concat();
-    text(&Folder::new().done(&command).stdout)
+    shown(&[&["--target", "cortex-m4f"], options].concat())
 }
 
 #[test]
@@ -46,4 +53,22 @@ fn schedules_are_json_too() {
     let others: Vec<_> = list.iter().flat_map(|group| group["without"].as_array().expect("a list")).collect();
     assert!(!others.is_empty() && others.iter().all(|other| other["technique"].is_string() && is_whole(other)), "{said}");
     assert!(json(&folder.done(&["inspect", "m.tflite", "--json"]))["methods"][0].get("schedules").is_none());
+}
+
+#[test]
+fn schedules_for_a_gpu_have_positions() {
+    let said = shown(ON_GPU);
+    let table = said.split("\n\n").find(|part| part.contains("instructions of positions")).expect("a table");
+    bless::text("tests/command_line/snapshots/schedules_for_a_gpu.txt", &format!("{}\n", table.trim_end()));
+    assert!(shown(&["--target", "x86_64-linux-gnu"]).find("positions").is_none(), "no operator is for a GPU");
+    let said = json(&Folder::new().done(&[&["inspect", "m.tflite", "--schedules", "--json"], ON_GPU].concat()));
+    let list = said["methods"][0]["schedules"].as_array().expect("a list");
+    let on_gpu: Vec<_> = list.iter().filter(|group| group["gpu_profile"].is_string()).map(|group| &group["chosen"]).collect();
+    let is_counted = |chosen: &serde_json::Value| {
+        ["dispatches", "positions", "instructions_of_positions"].iter().all(|name| chosen[name].as_u64() > Some(0))
+            && chosen.get("instructions").is_none()
+    };
+    assert!(on_gpu.iter().any(|chosen| is_counted(chosen)), "{said}");
+    assert!(on_gpu.iter().all(|chosen| is_counted(chosen) || chosen["on_host"].is_string()), "{said}");
+    assert_eq!(list.len() % on_gpu.len(), 0, "each group has a schedule for each level and for the GPU");
 }

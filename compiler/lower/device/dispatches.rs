@@ -6,7 +6,7 @@ use super::joined::{self, Joined, Operand};
 use super::mirror::Mirror;
 use super::operands::{begin_before, load_as};
 use super::{slices, words};
-use crate::kernel::dependence::Places;
+use crate::kernel::dependence::{Places, apart};
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::grid::{self, Launch};
 use crate::kernel::passes::narrow;
@@ -160,6 +160,12 @@ impl<'a> Dispatches<'a> {
         self.constant_bytes = offset + self.constants.get(constant).map_or(0, |blob| blob.data.len() as u64).next_multiple_of(4);
         offset
     }
+}
+
+/// Makes the kernels of a call's dispatches, if its operands are apart from each other. The error is the reason why the device cannot run them.
+pub fn grids(kernel: &Kernel, call: &Call, gpu: &Gpu) -> Result<Vec<Kernel>, HostReason> {
+    let places = apart(kernel.pointer_params().count());
+    Ok(launches(kernel, call, places, gpu)?.into_iter().map(|(launch, _)| launch.kernel).collect())
 }
 
 /// Returns the bytes that an operand accesses. `blocks` are the blocks of its call and the position of the argument.

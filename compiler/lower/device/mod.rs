@@ -6,7 +6,7 @@
 
 mod close_up;
 mod counts;
-mod dispatches;
+pub(super) mod dispatches;
 pub(super) mod estimate;
 mod flow;
 mod hazards;

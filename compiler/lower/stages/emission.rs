@@ -1,13 +1,11 @@
 //! Emission of a method's steps, in the order of the plan.
 
+use super::apart;
 use super::chosen::{Item, Scheduled};
 use super::work::Work;
 use crate::fuse::Group;
 use crate::fuse::band::Bands;
-use crate::ir::{self, Definition, Extent, Module, Op, Operation, Type, Value};
-use crate::kernel::Buffer;
-use crate::kernel::intervals::{Assumed, Interval};
-use crate::kernel::passes::with_copies;
+use crate::ir::{self, Definition, Extent, Module, Op, Operation, Value};
 use crate::lower::division::lists::Stream;
 use crate::lower::memory::addresses::Addresses;
 use crate::lower::pool::Pool;
@@ -18,7 +16,6 @@ use crate::program::{
 };
 use crate::schedule::piece::{Piece, PieceSlices};
 use crate::schedule::{Argument, Unsupported};
-use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
 /// Maximum number of ranges of a call.
@@ -64,22 +61,6 @@ impl Emission<'_> {
         Ok(Written { steps, calls: writer.calls })
     }
 
-    /// Gives independent rounds their own scratch memory, for a device that runs them at the same time. `bytes` are those of each scratch buffer.
-    fn copy_private(&self, Piece { lowered, extent, .. }: &mut Piece, bytes: &mut [u64]) {
-        let params: Vec<Buffer> = lowered.kernel.pointer_params().map(|(buffer, _)| buffer).collect();
-        let extents = params.iter().zip(&lowered.arguments).filter_map(|(buffer, argument)| {
-            let [low, high] = self.extent(argument)?;
-            Some((buffer.index(), Interval { low, high }))
-        });
-        let integers = extent.map_or(vec![], |rounds| vec![0, rounds as i64]);
-        with_copies(&mut lowered.kernel, &integers, &Assumed { elements: extents.collect(), ..Assumed::default() });
-        for (&buffer, argument) in params.iter().zip(&lowered.arguments) {
-            if let Argument::Scratch(number) = argument {
-                bytes[*number] = bytes[*number].max(lowered.kernel.buffer(buffer).bytes());
-            }
-        }
-    }
-
     /// Writes the kernels of an item. The schedule learns which of its tensors share memory.
     fn kernels<'s>(&self, item: &'s Item<'s>) -> Result<Kernels, (Unsupported, &'s Group)> {
         let (Work::Group(group), Some(Scheduled { choice, needs, scratch_ranges, is_on_device })) =
@@ -93,17 +74,10 @@ impl Emission<'_> {
         let common_from = item.needs.scratch.len();
         let mut scratch = Scratch { bytes: needs.scratch.clone(), common_from, ranges: *scratch_ranges, is_on_device: *is_on_device };
         if scratch.is_on_device {
-            pieces.iter_mut().for_each(|piece| self.copy_private(piece, &mut scratch.bytes));
+            let function = self.addresses.resolver.function();
+            pieces.iter_mut().for_each(|piece| apart::copy_private(function, piece, &mut scratch.bytes));
         }
         Ok(Kernels { pieces, scratch })
-    }
-
-    /// Returns the bounds of an argument, if it is a run-time extent.
-    fn extent(&self, argument: &Argument) -> Option<[i64; 2]> {
-        let Argument::Tensor(value) = *argument else { return None };
-        let function = self.addresses.resolver.function();
-        let is_index = matches!(function.values[value].ty, Type::Index(_));
-        (is_index && function.interval(Extent::Value(value)).is_bounded()).then(|| self.interval(value))
     }
 
     /// Returns the smallest and the largest possible value of an index.
@@ -254,7 +228,8 @@ impl<'s> Writer<'_, 's> {
             Some(slices) => Division::Blocks(self.blocks(slices, ranges)),
             None => ranges.map_or(Division::Whole, Division::Ranges),
         };
-        let bound = |(position, argument)| Some((position, self.from.extent(argument)?));
+        let function = self.from.addresses.resolver.function();
+        let bound = |(position, argument)| Some((position, apart::extent(function, argument)?));
         let bounds = lowered.arguments.iter().enumerate().filter_map(bound).collect();
         Call { kernel, arguments, bounds, division, origin }
     }

@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn lanes_in_memory_hold_whole_elements() {
         for row in &OPERANDS {
-            let (lane, element) = (8 * u32::from(row.stored.bytes()), u32::from(row.element.bits()));
+            let (lane, element) = (8 * row.stored.bytes(), row.element.bits());
             assert!(if row.element.is_packed() { lane == 8 } else { lane == element }, "{}", row.element);
             assert_eq!(row.factor == Factor::Float, row.element.is_float(), "{}", row.element);
             assert_eq!(Operand::of(row.element).map(|found| found.stored), Some(row.stored), "{} has one row", row.element);
