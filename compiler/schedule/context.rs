@@ -8,8 +8,8 @@ use crate::fuse::Group;
 use crate::ir::{Constant, Data, ElementType, Extent, Function, Inst, Module, Operation, Value};
 use crate::kernel::mathematics::Arithmetic;
 use crate::machine::{Isa, MACHINES, Machine};
-use crate::schedule::contraction::operands::packing::PackedWeights;
-use crate::schedule::contraction::operands::strips::COMMON;
+use crate::schedule::contraction::operands::panels::packing::PackedWeights;
+use crate::schedule::contraction::operands::panels::strips::COMMON;
 use crate::schedule::contraction::operands::weights::Weights;
 
 /// Operations from which ranges are worth their start: one or two microseconds.

@@ -29,7 +29,7 @@ mod whole;
 pub use arguments::Argument;
 pub use choose::is_compiled;
 pub use context::{Context, Goal, Threads};
-pub use contraction::operands::packing::PackedWeights;
+pub use contraction::operands::panels::packing::PackedWeights;
 pub use interface::{Lowered, Requirements, Schedule};
 pub use pair::Pair;
 pub use technique::{TECHNIQUES, Technique, Techniques};

@@ -22,7 +22,7 @@ impl Comment {
     /// Tests whether it is documentation that begins with a clause.
     fn begins_with_clause(&self) -> bool {
         let begins = |word: &&str| self.text.strip_prefix(*word).is_some_and(|rest| rest.starts_with(' '));
-        self.marker != "//" && CLAUSES.iter().any(|word| begins(&word))
+        self.marker != "//" && CLAUSES.iter().any(begins)
     }
 }
 

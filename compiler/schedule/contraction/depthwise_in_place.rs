@@ -5,7 +5,7 @@
 use super::depthwise::{Block, Lowering, Tap};
 use super::depthwise_columns::Columns;
 use crate::kernel::{BinaryOp, KernelBuilder, Value};
-use crate::schedule::contraction::operands::cuts::Cut;
+use crate::schedule::contraction::operands::panels::cuts::Cut;
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 use rustc_hash::FxHashMap;

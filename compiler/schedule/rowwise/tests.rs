@@ -11,7 +11,7 @@ use crate::kernel::intervals::Assumed;
 use crate::kernel::passes::{grid, with_copies};
 use crate::machine::{GPUS, Isa, MACHINES, Machine};
 use crate::schedule::context::Context;
-use crate::schedule::contraction::operands::packing::PackedWeights;
+use crate::schedule::contraction::operands::panels::packing::PackedWeights;
 use crate::schedule::interface::Schedule;
 
 /// Checks the schedule of a graph of floats. `build` returns the graph's results, and `check` gets the first one.

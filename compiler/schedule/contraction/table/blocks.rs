@@ -3,7 +3,7 @@
 use super::tiles::Tile;
 use crate::machine::Machine;
 use crate::schedule::context::Goal;
-use crate::schedule::contraction::operands::strips::COMMON;
+use crate::schedule::contraction::operands::panels::strips::COMMON;
 
 /// Tiles of rows × vectors. Sums of one block and of all blocks stay in registers beside the weights of a step.
 struct Blocks {

@@ -5,7 +5,7 @@ use crate::machine::Machine;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
-use crate::schedule::contraction::operands::strips::{COMMON, NARROWEST};
+use crate::schedule::contraction::operands::panels::strips::{COMMON, NARROWEST};
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::contraction::table::rounds::ONE_ROUND;
 use crate::schedule::contraction::table::tiles::{

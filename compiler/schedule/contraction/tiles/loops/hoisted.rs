@@ -1,7 +1,7 @@
 //! Values that an epilogue needs and that are loaded before the loops.
 
 use crate::kernel::KernelBuilder;
-use crate::schedule::contraction::operands::cuts::Width;
+use crate::schedule::contraction::operands::panels::cuts::Width;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::Hoisted;
 

@@ -4,7 +4,7 @@ use super::lowering::Lowering;
 use super::places::{Built, OutputRow, PanelOperands, PanelPlace, TilePlace, TileStart};
 use crate::kernel::{KernelBuilder, Value};
 use crate::schedule::contraction::direct::{PhasePanels, Ranges};
-use crate::schedule::contraction::operands::cuts::Cut;
+use crate::schedule::contraction::operands::panels::cuts::Cut;
 use crate::schedule::contraction::rows::preparation::Preparation;
 use crate::schedule::loops;
 

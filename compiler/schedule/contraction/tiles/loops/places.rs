@@ -3,7 +3,7 @@
 use crate::kernel::{Buffer, Value};
 use crate::schedule::contraction::direct::PhasePanels;
 use crate::schedule::contraction::geometry::places::RowPlace;
-use crate::schedule::contraction::operands::cuts::{Cut, Width};
+use crate::schedule::contraction::operands::panels::cuts::{Cut, Width};
 use crate::schedule::quantity::Number;
 use crate::schedule::unsupported::Unsupported;
 

@@ -2,15 +2,15 @@
 
 use super::block_panels;
 use super::filling::Stored;
-use super::panels::{Extents, Panels};
+use super::layout::{Extents, Panels};
 use super::sparse::{self, Entries};
 use super::storage::Storage;
 use super::strips::Strips;
-use super::weights::{Found, Integers, Reader, Source, Weights};
 use crate::ir::Data;
 use crate::kernel::{KernelBuilder, Lane};
 use crate::parallel::Memo;
 use crate::schedule::arguments::{Arguments, Elements};
+use crate::schedule::contraction::operands::weights::{Found, Integers, Reader, Source, Weights};
 use crate::schedule::elementwise::requantize::Solved;
 use crate::schedule::elementwise::sum_of_two::Fits;
 use std::sync::Arc;

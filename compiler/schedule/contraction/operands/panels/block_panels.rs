@@ -5,10 +5,10 @@
 //! 16 bits if all of them are bfloat16.
 
 use super::strips::Strips;
-use super::weights::Source;
 use crate::ir::{Data, ElementType};
 use crate::kernel::Lane;
 use crate::machine::{DotProduct, Machine};
+use crate::schedule::contraction::operands::weights::Source;
 
 /// The representation of an integer by its bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -8,15 +8,15 @@
 //! the next one replaces it.
 
 use super::cuts::{Cut, Width};
-use super::form::Form;
 use super::sparse;
 use super::storage::{Row, Storage};
 use super::strips::Strips;
-use super::types::Operand;
-use super::weights::Weights;
 use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Value};
 use crate::machine::Machine;
+use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::operands::types::Operand;
+use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::elementwise::lanes::widen;
 
 /// The extents of panels.

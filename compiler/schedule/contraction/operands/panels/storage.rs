@@ -1,10 +1,10 @@
 //! The representation of panels in the model, and what it is in memory.
 
-use super::form::Form;
-use super::types::Operand;
-use super::weights::{Integers, Weights};
 use crate::ir::ElementType;
 use crate::kernel::Lane;
+use crate::schedule::contraction::operands::form::Form;
+use crate::schedule::contraction::operands::types::Operand;
+use crate::schedule::contraction::operands::weights::{Integers, Weights};
 
 /// The representation of panels in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -2,7 +2,7 @@
 //! computes, or constants that products cannot widen as they load them.
 
 use super::cuts::Width;
-use super::panels::Panels;
+use super::layout::Panels;
 use super::sparse::{self, Places, Strip};
 use super::storage::Storage;
 use crate::ir::ElementType;
