@@ -116,6 +116,27 @@ fn slices_are_gathered_from_as_many_rows_as_there_are() {
 }
 
 #[test]
+fn operands_of_one_shape_have_open_extents() {
+    let sum_of = |shapes: &[&[i32]]| {
+        let mut model = Made::default();
+        let operands: Vec<i32> = shapes.iter().map(|shape| model.tensor(TensorType::FLOAT32, shape)).collect();
+        let result = model.tensor(TensorType::FLOAT32, shapes[0]);
+        model.built_in(BuiltinOperator::ADD_N, &operands, &[result]);
+        model.finish(&operands, &[result])
+    };
+    let model = sum_of(&[&[5], &[5], &[5]]);
+    for count in [2, 4] {
+        let row = tensor_f32(&[count], (0..count as u8).map(f32::from));
+        let expected = tensor_f32(&[count], (0..count as u8).map(|i| 3.0 * f32::from(i)));
+        assert_eq!(answer(&model, &[(0, 0, 6), (1, 0, 6), (2, 0, 6)], &vec![row; 3]), expected);
+    }
+    let error = load_bounded(model, &[(0, 0, 6), (2, 0, 6)]).unwrap_err();
+    assert!(error.contains("would always have to be 5"), "{error}");
+    let error = load(sum_of(&[&[5], &[4]])).unwrap_err();
+    assert!(error.contains("the operands must have one shape"), "{error}");
+}
+
+#[test]
 fn a_box_is_written_into_as_many_rows_as_there_are() {
     let mut model = Made::default();
     let (table, update) = (model.tensor(TensorType::FLOAT32, &[4, 2]), model.tensor(TensorType::FLOAT32, &[1, 2]));

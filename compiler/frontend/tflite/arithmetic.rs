@@ -279,12 +279,13 @@ pub(super) fn right_shift(operator: &mut Operator<'_, '_, '_>) -> Lowered {
 
 /// STABLEHLO_ADD and its like: plain numbers of one shape and type, whatever their scales; of truth values OR or AND.
 pub(super) fn plain(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowered {
-    let binary = Binary::new(operator)?;
+    let mut binary = Binary::new(operator)?;
     let element = binary.types()[0];
     let number = element.is_float() || element.is_integer() || element == Bool;
-    if !uniform(binary.types()) || !number || binary.left.shape != binary.right.shape {
+    if !uniform(binary.types()) || !number {
         return Err(operator.type_error(&binary.types()));
     }
+    operator.require_shape_of(&mut binary.right, &binary.left)?;
     let op = match op {
         ScalarOp::Add | ScalarOp::Max(_) if element == Bool => ScalarOp::Or,
         ScalarOp::Mul | ScalarOp::Min(_) if element == Bool => ScalarOp::And,
@@ -297,11 +298,13 @@ pub(super) fn plain(operator: &mut Operator<'_, '_, '_>, op: ScalarOp) -> Lowere
 pub(super) fn add_n(operator: &mut Operator<'_, '_, '_>) -> Lowered {
     let count = operator.input_count();
     operator.arity(1..=count.max(1), 1..=1)?;
-    let operands: Vec<Operand> = (0..count).map(|index| operator.any_input(index)).collect::<Result<_, _>>()?;
+    let mut operands: Vec<Operand> = (0..count).map(|index| operator.any_input(index)).collect::<Result<_, _>>()?;
     let types: Vec<ElementType> = operands.iter().map(Operand::element).collect();
-    let differs = operands.iter().any(|operand| operand.shape != operands[0].shape || operand.element() != types[0]);
-    if !matches!(types[0], F32 | I32) || differs {
+    if !matches!(types[0], F32 | I32) || types.iter().any(|&element| element != types[0]) {
         return Err(operator.type_error(&types));
+    }
+    if let [first, others @ ..] = &mut operands[..] {
+        others.iter_mut().try_for_each(|operand| operator.require_shape_of(operand, first))?;
     }
     let mut terms = Terms::new(&types);
     let mut sum = terms.input(0);

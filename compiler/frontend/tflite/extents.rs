@@ -89,6 +89,19 @@ impl Operator<'_, '_, '_> {
         Ok(true)
     }
 
+    /// Requires that an operand has the shape of another one. Extents of inputs are merged, and others are compared when the model runs.
+    ///
+    /// # Errors
+    /// Shapes that are never equal.
+    pub fn require_shape_of(&mut self, operand: &mut Operand, first: &Operand) -> Result<(), Diagnostic> {
+        let wanted = self.extents_of(first.value);
+        if operand.rank() == wanted.len() && self.require_first(operand, &wanted)? {
+            return Ok(());
+        }
+        let error = invalid(codes::SHAPES_DIFFER, "the operands must have one shape").about_tensor(&operand.info.name);
+        Err(error.expected(format!("{:?}", first.shape), format!("{:?}", operand.shape)))
+    }
+
     /// Appends a change of shape, unless it changes nothing.
     pub fn reshape_to(&mut self, value: Value, shape: &[Extent]) -> Result<Value, Diagnostic> {
         Ok(self.graph().reshape(value, shape)?)
