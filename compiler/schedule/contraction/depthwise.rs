@@ -145,7 +145,7 @@ impl<'a> DepthwiseSchedule<'a> {
         pixels.next_multiple_of(together).min(width / together * together).max(1)
     }
 
-    /// Returns the number of pixels in a tile of floats: as many as have `sums` vectors if pixels share loads, or share vectors, and otherwise `usual`.
+    /// Returns the number of pixels in a tile of floats. They have `sums` vectors if they share loads or vectors. Otherwise, there are `usual` pixels.
     fn float_pixels(&self, usual: u64, sums: u64) -> u64 {
         if self.work.sizes.is_some() {
             // Rows of run-time length have a rest after whole tiles, which is computed pixel by pixel.
