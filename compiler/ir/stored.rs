@@ -27,7 +27,7 @@ fn widened_constant(function: &Function, value: Value) -> Option<(Value, i64)> {
     let [operand] = data.operands[..] else { return None };
     let (from, to) = (function.tensor(operand), function.tensor(value));
     let subtracted = subtracted(data.expression(), from.element)?;
-    let is_narrow = matches!(from.element, ElementType::F16 | ElementType::Bf16) || from.element.is_integer() && from.element.bits() <= 8;
+    let is_narrow = from.element.is_half() || from.element.is_integer() && from.element.bits() <= 8;
     let fits = is_narrow && to.element == ElementType::F32 && from.shape == to.shape;
     let mut root = operand;
     while let Some(inst) = function.defining_inst(root).filter(|_| fits) {

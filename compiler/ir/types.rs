@@ -153,6 +153,11 @@ impl ElementType {
         matches!(self, Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
     }
 
+    /// Tests whether the type is a float of 16 bits.
+    pub fn is_half(self) -> bool {
+        matches!(self, Self::F16 | Self::Bf16)
+    }
+
     /// Tests whether the type is a signed integer.
     pub fn is_signed_integer(self) -> bool {
         matches!(self, Self::I2 | Self::I4 | Self::I8 | Self::I16 | Self::I32 | Self::I64)

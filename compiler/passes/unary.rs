@@ -25,7 +25,7 @@ fn widened(edit: &Edit<'_>, value: Value) -> Option<Value> {
     let node = &expression.nodes[result];
     let reads = matches!(node.operands[..], [x] if expression.nodes[x].op == ScalarOp::Input(0));
     let is_widening = node.op == ScalarOp::Convert && reads && node.ty == ElementType::F32;
-    let is_half = matches!(edit.function.tensor(operand).element, ElementType::F16 | ElementType::Bf16);
+    let is_half = edit.function.tensor(operand).element.is_half();
     (is_widening && is_half).then_some(operand)
 }
 

@@ -164,9 +164,7 @@ impl Evaluator<'_> {
         Ok(match data.op {
             // These results have their type already.
             ScalarOp::Constant(_) | ScalarOp::Lut(_) | ScalarOp::Convert | ScalarOp::ConvertSaturating => value,
-            _ if matches!(data.ty, ElementType::F16 | ElementType::Bf16) && data.op.row().exactness != Exactness::Exact => {
-                round_to(b, value, data.ty)
-            }
+            _ if data.ty.is_half() && data.op.row().exactness != Exactness::Exact => round_to(b, value, data.ty),
             _ => wrap(b, value, data.ty, raw),
         })
     }

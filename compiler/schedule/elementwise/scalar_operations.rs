@@ -177,7 +177,7 @@ impl Call<'_> {
             return Ok(if to.is_float() { b.convert(ConvertOp::SignedToFloat, integer, to_lane) } else { integer });
         }
         if from.is_float() && to.is_float() {
-            let narrow = matches!(to, ElementType::F16 | ElementType::Bf16);
+            let narrow = to.is_half();
             let same = match (from_lane, to_lane) {
                 (Lane::F32, Lane::F64) => b.convert(ConvertOp::Promote, value, Lane::F64),
                 (Lane::F64, Lane::F32) if narrow => mathematics::f32_to_odd(b, value),
@@ -201,7 +201,7 @@ impl Call<'_> {
             let unsigned = matches!(from, ElementType::U32 | ElementType::U64);
             let op = if unsigned { ConvertOp::UnsignedToFloat } else { ConvertOp::SignedToFloat };
             let float = b.convert(op, value, to_lane);
-            return Ok(if matches!(to, ElementType::F16 | ElementType::Bf16) { round_to(b, float, to) } else { float });
+            return Ok(if to.is_half() { round_to(b, float, to) } else { float });
         }
         let mut value = value;
         if saturating {

@@ -54,7 +54,7 @@ impl<'a> TopKSchedule<'a> {
     /// Compares values: true if x comes before y.
     fn better(&self, b: &mut KernelBuilder, x: Value, y: Value) -> Value {
         // The bits of half-precision floats do not have the order of the numbers.
-        let is_half = matches!(self.element, ElementType::F16 | ElementType::Bf16);
+        let is_half = self.element.is_half();
         let [x, y] = [x, y].map(|value| if is_half { widen(b, value, self.element) } else { value });
         let (low, high) = if self.largest { (y, x) } else { (x, y) };
         if !self.element.is_float() {

@@ -74,7 +74,7 @@ impl Contraction {
             other => return Err(Unsupported::Operator(other.op())),
         };
         let accumulates = Operand::of(contraction.element).is_some_and(|left| {
-            left.is_summed_in(contraction.accumulator) && (left.factor == Factor::Float) == contraction.weights.are_floats()
+            left.is_summed_in(contraction.accumulator) && (left.factor() == Factor::Float) == contraction.weights.are_floats()
         });
         let whole = contraction.element != ElementType::I16 || contraction.input_zero_point == 0;
         if !accumulates || !whole {
@@ -240,7 +240,7 @@ impl Contraction {
 
     /// Tests whether the input is of halves, which are widened to binary32 as rows are staged.
     pub fn reads_halves(&self) -> bool {
-        Operand::of(self.element).is_some_and(Operand::is_half)
+        self.element.is_half()
     }
 
     /// Tests whether products are added with fused operations on a machine. All parts of a contraction agree, so that sums do not depend on the

@@ -24,15 +24,15 @@ pub fn read(cx: &Context<'_>, data: &InstData, zero_point: i64, computed: bool) 
     let count = cx.shape(operand)?.iter().product();
     match constants {
         Constants::Floats => Ok(Weights::Floats(constant.clone())),
-        // The group reads what the operand was made of.
-        Constants::Narrow | Constants::Integers if source != operand || constants == Constants::Narrow => {
-            check_range(stored, subtracted)?;
-            Ok(Weights::Narrow { data: constant.clone(), stored, zero_point: subtracted, count })
-        }
-        Constants::Narrow | Constants::Integers => {
+        Constants::Integers if source == operand => {
             check_range(stored, zero_point)?;
             let found = cx.packed.found(Source::of(constant, Some((stored, zero_point))));
             Ok(Weights::Integers(Integers::new(constant.clone(), count, (stored, zero_point), found)))
+        }
+        // The group reads integers that the operand is converted from.
+        Constants::Integers | Constants::Narrow => {
+            check_range(stored, subtracted)?;
+            Ok(Weights::Narrow { data: constant.clone(), stored, zero_point: subtracted, count })
         }
     }
 }

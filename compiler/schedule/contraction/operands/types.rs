@@ -3,6 +3,7 @@
 
 use crate::ir::ElementType;
 use crate::kernel::Lane;
+use crate::schedule::elementwise::lanes::memory_lane;
 
 /// Kind of numbers that products multiply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,10 +39,6 @@ pub enum Constants {
 #[derive(Clone, Copy, Debug)]
 pub struct Operand {
     element: ElementType,
-    /// Lane of an element in memory. Packed elements share it.
-    pub stored: Lane,
-    /// Kind of numbers that products multiply.
-    pub factor: Factor,
     /// `true` if kernels read tensors of the type in the order of memory: left operands, and both operands of products of tensors.
     pub is_read: bool,
     /// `true` if tensors of the type fill panels.
@@ -50,13 +47,12 @@ pub struct Operand {
     pub constants: Option<Constants>,
 }
 
-const fn floats(element: ElementType, stored: Lane, constants: Constants) -> Operand {
-    Operand { element, stored, factor: Factor::Float, is_read: true, fills_panels: true, constants: Some(constants) }
+const fn floats(element: ElementType, constants: Constants) -> Operand {
+    Operand { element, is_read: true, fills_panels: true, constants: Some(constants) }
 }
 
 const fn bytes(element: ElementType) -> Operand {
-    let constants = Some(Constants::Integers);
-    Operand { element, stored: Lane::I8, factor: Factor::Integer, is_read: true, fills_panels: true, constants }
+    Operand { element, is_read: true, fills_panels: true, constants: Some(Constants::Integers) }
 }
 
 const fn packed(element: ElementType) -> Operand {
@@ -65,12 +61,12 @@ const fn packed(element: ElementType) -> Operand {
 
 /// All types that contractions multiply.
 const OPERANDS: [Operand; 9] = [
-    floats(ElementType::F32, Lane::F32, Constants::Floats),
-    floats(ElementType::F16, Lane::I16, Constants::Narrow),
-    floats(ElementType::Bf16, Lane::I16, Constants::Narrow),
+    floats(ElementType::F32, Constants::Floats),
+    floats(ElementType::F16, Constants::Narrow),
+    floats(ElementType::Bf16, Constants::Narrow),
     bytes(ElementType::I8),
     bytes(ElementType::U8),
-    Operand { stored: Lane::I16, fills_panels: false, constants: None, ..bytes(ElementType::I16) },
+    Operand { fills_panels: false, constants: None, ..bytes(ElementType::I16) },
     packed(ElementType::I4),
     packed(ElementType::U4),
     packed(ElementType::I2),
@@ -82,14 +78,19 @@ impl Operand {
         OPERANDS.iter().find(|row| row.element == element)
     }
 
-    /// Tests whether kernels read tensors of the type, and add products of them in sums of another type.
-    pub fn is_summed_in(&self, sum: ElementType) -> bool {
-        self.is_read && self.factor.sums().contains(&sum)
+    /// Returns the lane of an element in memory. Packed elements share it.
+    pub fn stored(&self) -> Lane {
+        memory_lane(self.element).unwrap_or(Lane::I8)
     }
 
-    /// Tests whether elements are floats of 16 bits.
-    pub fn is_half(&self) -> bool {
-        self.factor == Factor::Float && self.stored == Lane::I16
+    /// Returns the kind of numbers that products multiply.
+    pub fn factor(&self) -> Factor {
+        if self.element.is_float() { Factor::Float } else { Factor::Integer }
+    }
+
+    /// Tests whether kernels read tensors of the type, and add products of them in sums of another type.
+    pub fn is_summed_in(&self, sum: ElementType) -> bool {
+        self.is_read && self.factor().sums().contains(&sum)
     }
 }
 
@@ -100,10 +101,10 @@ mod tests {
     #[test]
     fn lanes_in_memory_hold_whole_elements() {
         for row in &OPERANDS {
-            let (lane, element) = (8 * row.stored.bytes(), row.element.bits());
+            let (lane, element) = (8 * row.stored().bytes(), row.element.bits());
             assert!(if row.element.is_packed() { lane == 8 } else { lane == element }, "{}", row.element);
-            assert_eq!(row.factor == Factor::Float, row.element.is_float(), "{}", row.element);
-            assert_eq!(Operand::of(row.element).map(|found| found.stored), Some(row.stored), "{} has one row", row.element);
+            assert_eq!(row.factor() == Factor::Float, row.element.is_float(), "{}", row.element);
+            assert_eq!(Operand::of(row.element).map(Operand::stored), Some(row.stored()), "{} has one row", row.element);
         }
     }
 }

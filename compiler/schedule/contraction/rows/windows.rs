@@ -4,7 +4,7 @@ use crate::kernel::{Buffer, KernelBuilder, Value};
 use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::operands::form::Form;
-use crate::schedule::contraction::table::rows::{Copies, copies};
+use crate::schedule::contraction::table::rows::{COPIES, Copies};
 use crate::schedule::quantity::Number;
 use crate::schedule::technique::Technique;
 
@@ -17,8 +17,6 @@ pub struct Windows {
     pub run: u64,
     /// Pixels of the longest row.
     pixels: u64,
-    /// Elements that an instruction copies.
-    vector: u64,
 }
 
 impl Windows {
@@ -29,12 +27,12 @@ impl Windows {
 
     /// Returns the elements of all windows. Products read whole vectors.
     pub fn elements(&self) -> u64 {
-        self.pixels * self.window() + self.vector
+        self.pixels * self.window() + COPIES.vector
     }
 
     /// Copies one row of the windows of `pixels` neighbours.
     pub fn copy(&self, b: &mut KernelBuilder, from: RowOfWindows, to: RowOfWindows, pixels: Number) {
-        let lanes = self.vector.min(self.run.next_power_of_two()) as u16;
+        let lanes = COPIES.vector.min(self.run.next_power_of_two()) as u16;
         pixels.repeat(b, |b, pixel| {
             let [source, target] = [from, to].map(|row| {
                 let skipped = b.scale_index(pixel, row.step as i64, 0);
@@ -63,7 +61,7 @@ pub struct RowOfWindows {
 impl Contraction {
     /// Returns the windows to copy, if products of sixteen then take fewer instructions.
     pub fn copied_windows(&self, cx: &Context<'_>) -> Option<Windows> {
-        let &Copies { vector, word, around, step, .. } = copies(Form::Sixteens)?;
+        let Copies { vector, word, around, step } = COPIES;
         let is_plain = self.groups == 1 && self.planes.window == 1 && self.is_one_phase() && self.phases[2].dilation == 1;
         let is_whole = self.sizes.is_none() && self.joined.is_none() && self.matrices.is_empty();
         let [rows, run] = [self.window[0], self.window[1] * self.channels];
@@ -71,6 +69,6 @@ impl Contraction {
         let saved = (rows * steps(run)).saturating_sub(steps(rows * run)) * self.outputs * step / 1000;
         let moved = run / vector + run % vector / word + (run % word).count_ones() as u64;
         let pays = rows > 1 && saved > rows * (2 * moved + around);
-        (cx.uses(Technique::Windows) && is_plain && is_whole && pays).then_some(Windows { rows, run, pixels: self.output_size[1], vector })
+        (cx.uses(Technique::Windows) && is_plain && is_whole && pays).then_some(Windows { rows, run, pixels: self.output_size[1] })
     }
 }

@@ -106,7 +106,6 @@ pub const RANGES: Ranges =
 
 /// Instructions that copy windows to one place.
 pub struct Copies {
-    takes: fn(Form) -> bool,
     /// Bytes of a vector, which an instruction copies.
     pub vector: u64,
     /// Bytes of a word, which an instruction copies, too.
@@ -117,13 +116,5 @@ pub struct Copies {
     pub step: u64,
 }
 
-/// The first row that takes a form is its own.
-const COPIES: [Copies; 1] = [
-    // Two pixels and four channels share the six loads of a step, which has 14 instructions.
-    Copies { takes: |form| form == Form::Sixteens, vector: 16, word: 4, around: 6, step: 1750 },
-];
-
-/// Returns the instructions that copy windows for a form. `None` if its products read windows in place.
-pub fn copies(form: Form) -> Option<&'static Copies> {
-    COPIES.iter().find(|row| (row.takes)(form))
-}
+/// Copies for [`Form::Sixteens`]: two pixels and four channels share the six loads of a step, which has 14 instructions.
+pub const COPIES: Copies = Copies { vector: 16, word: 4, around: 6, step: 1750 };

@@ -15,7 +15,6 @@ use crate::ir::ElementType;
 use crate::kernel::{BinaryOp, Buffer, ConvertOp, KernelBuilder, Lane, Value};
 use crate::machine::Machine;
 use crate::schedule::contraction::operands::form::Form;
-use crate::schedule::contraction::operands::types::Operand;
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::elementwise::lanes::widen;
 
@@ -136,7 +135,7 @@ impl Panels {
 
     /// Tests whether the panels are 16-bit constants that are widened to floats.
     pub fn hold_halves(&self) -> bool {
-        matches!(self.storage, Storage::Narrow(element) if Operand::of(element).is_some_and(Operand::is_half))
+        matches!(self.storage, Storage::Narrow(element) if element.is_half())
     }
 
     /// Lets products widen the constants that they load, if the machine can. The panels are then not filled.

@@ -125,7 +125,7 @@ impl Storage {
 
 /// Returns the lane in memory of a type that contractions multiply.
 fn lane_of(element: ElementType) -> Lane {
-    Operand::of(element).map_or(Lane::I8, |operand| operand.stored)
+    Operand::of(element).map_or(Lane::I8, Operand::stored)
 }
 
 /// Returns the number to subtract from all weights so that they fit signed bytes. For signed inputs it avoids the smallest byte if possible,
