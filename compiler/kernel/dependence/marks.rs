@@ -38,12 +38,11 @@ impl Search<'_> {
     /// Returns the counter of a contradicted loop in a region, inside loops with the counters `around`.
     fn region(&self, region: &Region, around: &mut Vec<Value>) -> Option<Value> {
         for statement in &region.statements {
-            let counter = if let Inst::For { body, .. } = &statement.inst { Some(body.params[0]) } else { None };
-            if let (Inst::For { each: true, body, .. }, Some(counter)) = (&statement.inst, counter)
-                && self.is_contradicted(counter, body, around)
-            {
-                return Some(counter);
-            }
+            let counter = match &statement.inst {
+                Inst::For { each: true, body, .. } if self.is_contradicted(body, around) => return Some(body.params[0]),
+                Inst::For { body, .. } => Some(body.params[0]),
+                _ => None,
+            };
             around.extend(counter);
             let found = statement.inst.regions().iter().find_map(|inner| self.region(inner, around));
             around.truncate(around.len() - usize::from(counter.is_some()));
@@ -55,8 +54,8 @@ impl Search<'_> {
     }
 
     /// Tests whether two rounds of a loop certainly meet, in one round of the loops around it.
-    fn is_contradicted(&self, counter: Value, body: &Region, around: &[Value]) -> bool {
-        let mut inside = vec![];
+    fn is_contradicted(&self, body: &Region, around: &[Value]) -> bool {
+        let (counter, mut inside) = (body.params[0], vec![]);
         let mut counters = [around, &[counter]].concat();
         if counters.iter().any(|&counter| !self.loops.has_known_rounds(counter)) {
             return false;
