@@ -1,5 +1,6 @@
 //! Errors of running kernels.
 
+use super::visits::Race;
 use crate::Value;
 
 /// Error of a running kernel.
@@ -27,29 +28,15 @@ pub enum InterpretError {
         /// The buffer's name.
         buffer: String,
     },
-    /// A race of two positions of a grid: one of them writes an element that the other accesses.
-    #[error("kernel {kernel}: positions {} and {} meet in element {index} of buffer {buffer}", positions[0], positions[1])]
+    /// A race of two independent rounds, ranges or positions: one of them writes an element that the other accesses.
+    #[error("kernel {kernel}: {} {} and {} meet in element {} of buffer {buffer}", race.racers, race.numbers[0], race.numbers[1], race.element)]
     Race {
         /// The kernel's name.
         kernel: String,
-        /// The positions. The one that ran later is last.
-        positions: [u32; 2],
         /// The buffer's name.
         buffer: String,
-        /// The element.
-        index: u64,
-    },
-    /// A race of two independent rounds or ranges: one of them writes an element that the other accesses.
-    #[error("kernel {kernel}: rounds {} and {} meet in element {index} of buffer {buffer}", rounds[0], rounds[1])]
-    Meeting {
-        /// The kernel's name.
-        kernel: String,
-        /// The counters of the rounds, or the first rounds of the ranges. The one that ran later is last.
-        rounds: [i64; 2],
-        /// The buffer's name.
-        buffer: String,
-        /// The element.
-        index: u64,
+        /// The two and the element.
+        race: Race,
     },
     /// Arguments that do not fit the kernel's parameters.
     #[error("kernel {kernel}: {fault}")]

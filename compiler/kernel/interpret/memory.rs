@@ -1,7 +1,6 @@
 //! Memory of a running kernel: its buffers.
 
-use super::meetings::{Access, Meetings};
-use super::visits::{OfBuffer, Visits};
+use super::visits::{Access, OfBuffer, Visits};
 use super::{ArgumentFault, InterpretError};
 use crate::*;
 use cranelift_entity::EntityRef;
@@ -20,9 +19,7 @@ pub struct Memory<'k, 'b> {
     shared: Vec<Vec<u8>>,
     /// The backing of each buffer, by its number.
     places: Vec<Backing>,
-    /// Accesses of positions, if the kernel has a grid.
-    meetings: Option<Meetings>,
-    /// Accesses of independent rounds.
+    /// Accesses of independent rounds and positions.
     visits: Visits,
 }
 
@@ -61,8 +58,7 @@ impl<'k, 'b> Memory<'k, 'b> {
         if params.len() != count {
             return Err(wrong(kernel, ArgumentFault::Buffers { given: params.len(), parameters: count }));
         }
-        let meetings = kernel.grid.map(|_| Meetings::new(kernel));
-        Ok(Self { kernel, params, locals: vec![locals], slot: 0, shared, places, meetings, visits: Visits::new(kernel) })
+        Ok(Self { kernel, params, locals: vec![locals], slot: 0, shared, places, visits: Visits::new(kernel) })
     }
 
     /// Starts positions that run at the same time: a workgroup, or a single one. Each has its own local arrays.
@@ -71,17 +67,13 @@ impl<'k, 'b> Memory<'k, 'b> {
         self.locals.resize(positions, of_one);
         let arrays = self.locals.iter_mut().flatten().chain(&mut self.shared);
         arrays.for_each(|array| array.fill(UNDEFINED));
-        if let Some(meetings) = &mut self.meetings {
-            meetings.begin_group();
-        }
+        self.visits.begin_group(positions);
     }
 
     /// Makes a position the current one. `slot` is its number among those that were started.
     pub fn go_on(&mut self, position: u32, slot: usize) {
         self.slot = slot;
-        if let Some(meetings) = &mut self.meetings {
-            meetings.go_on(position);
-        }
+        self.visits.go_on(position, slot);
     }
 
     /// Starts a loop of independent rounds, of which each has its own copy of some scratch buffers. Returns the visits of these buffers.
@@ -121,9 +113,7 @@ impl<'k, 'b> Memory<'k, 'b> {
 
     /// Notes a barrier of the started positions.
     pub fn barrier(&mut self) {
-        if let Some(meetings) = &mut self.meetings {
-            meetings.barrier();
-        }
+        self.visits.barrier();
     }
 
     /// Stores the status of a position that fails. Several positions may fail.
@@ -170,18 +160,10 @@ impl<'k, 'b> Memory<'k, 'b> {
     /// Notes an access inside a buffer.
     fn meet(&mut self, buffer: Buffer, first: i64, count: usize, access: Access) -> Result<(), InterpretError> {
         let elements = first as usize..first as usize + count;
-        self.visits.visit(buffer, elements.clone(), access).map_err(|(rounds, element)| InterpretError::Meeting {
+        self.visits.visit(buffer, elements, access).map_err(|race| InterpretError::Race {
             kernel: self.kernel.name.clone(),
-            rounds,
             buffer: self.kernel.buffer(buffer).name.clone(),
-            index: element as u64,
-        })?;
-        let Some(meetings) = &mut self.meetings else { return Ok(()) };
-        meetings.meet(buffer, elements, access).map_err(|(positions, element)| InterpretError::Race {
-            kernel: self.kernel.name.clone(),
-            positions,
-            buffer: self.kernel.buffer(buffer).name.clone(),
-            index: element as u64,
+            race,
         })
     }
 

@@ -8,7 +8,6 @@ mod grid;
 mod group;
 pub mod lane;
 mod machine;
-mod meetings;
 mod memory;
 mod order;
 mod rounds;
@@ -18,6 +17,7 @@ pub mod wide;
 pub use error::{ArgumentFault, InterpretError, RuleFault};
 pub use grid::interpret_grid;
 pub use lane::fma_toward_zero;
+pub use visits::{Race, Racers};
 
 #[cfg(test)]
 mod tests;

@@ -89,7 +89,7 @@ mod tests {
 
     /// Tests, for each of some orders, whether two rounds race.
     fn meet(body: &str) -> Vec<bool> {
-        (0..12).map(|seed| matches!(run(body, seed), Err(InterpretError::Meeting { .. }))).collect()
+        (0..12).map(|seed| matches!(run(body, seed), Err(InterpretError::Race { .. }))).collect()
     }
 
     #[test]
