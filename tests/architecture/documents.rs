@@ -41,6 +41,28 @@ fn the_architecture_is_one_page() {
     assert!(text.lines().count() <= MOST_LINES, "{} lines are more than one page", text.lines().count());
 }
 
+/// Each file that the page names for a larger change must be there. A name without a folder is beside the one before it.
+#[test]
+fn files_of_larger_changes_are_there() {
+    let text = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("the page is there");
+    let (_, section) = text.split_once("## Four larger changes").expect("the page has the section");
+    let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert_eq!(rows.len(), 4, "{section}");
+    let compiler = root().join("compiler");
+    let mut named = 0;
+    for row in rows {
+        let files = row.split('|').nth(2).expect("a row has files");
+        let mut folder = compiler.clone();
+        for name in files.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs") || name.ends_with('/')) {
+            let place = [folder.join(name), compiler.join(name), root().join(name)].into_iter().find(|path| path.exists());
+            folder = place.unwrap_or_else(|| panic!("no {name} for: {row}")).parent().expect("a file is in a folder").to_owned();
+            named += 1;
+        }
+    }
+    assert!(named > 20, "{named} files");
+}
+
 /// Some readers know English as their third language.
 #[test]
 fn sentences_that_strangers_meet_are_short() {
