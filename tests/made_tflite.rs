@@ -130,6 +130,14 @@ fn operands_of_one_shape_have_open_extents() {
         let expected = tensor_f32(&[count], (0..count as u8).map(|i| 3.0 * f32::from(i)));
         assert_eq!(answer(&model, &[(0, 0, 6), (1, 0, 6), (2, 0, 6)], &vec![row; 3]), expected);
     }
+    // Extents that must be equal have the smallest of their bounds.
+    let open = [(0, 0, 6), (1, 0, 4), (2, 0, 5)];
+    let rows = |count: u64| vec![tensor_f32(&[count], (0..count as u8).map(f32::from)); 3];
+    assert_eq!(answer(&model, &open, &rows(4)), tensor_f32(&[4], [0.0, 3.0, 6.0, 9.0]));
+    let mut module = load_bounded(model.clone(), &open).expect("the model is sound");
+    assert!(Interpreter::new(&module).run(0, &rows(5)).is_err());
+    let mut instance = compiled(&mut module).instance().expect("an instance");
+    assert!(instance.call_tensors(0, &rows(5)).is_err());
     let error = load_bounded(model, &[(0, 0, 6), (2, 0, 6)]).unwrap_err();
     assert!(error.contains("would always have to be 5"), "{error}");
     let error = load(sum_of(&[&[5], &[4]])).unwrap_err();

@@ -337,7 +337,7 @@ impl Error {
     /// Advice to the user.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            Self::UnrelatedExtents { .. } => Some("extents of inputs that are always equal need the same bound"),
+            Self::UnrelatedExtents { .. } => Some("extents of inputs that are always equal need a common bound"),
             _ => None,
         }
     }

@@ -11,17 +11,18 @@ use crate::frontend::Bound;
 use crate::ir::{ElementType, Extent, Interval, Value};
 use crate::operators::graph::elements::Elements;
 pub(super) use crate::operators::graph::elements::ListItem;
+use crate::operators::graph::facts::{InputExtent, Measured};
 use crate::operators::{Error, Graph};
 use std::rc::Rc;
 
 /// The maximum length of lists of sizes and positions that are computed at run time.
 const MOST_ITEMS: u64 = 256;
 
-/// Makes the bounded extents of an input dynamic. `bounds` are the bounds of this input.
+/// Makes the bounded extents of an input dynamic. `bounds` are the bounds of input number `number`. Facts of the method may narrow them.
 ///
 /// # Errors
 /// A bound of a dimension that the input does not have.
-pub(super) fn bound_input(graph: &mut Graph<'_>, input: Value, bounds: &[Bound]) -> Result<(), Diagnostic> {
+pub(super) fn bound_input(graph: &mut Graph<'_>, input: Value, number: usize, bounds: &[Bound]) -> Result<(), Diagnostic> {
     for bound in bounds {
         let rank = graph.rank(input);
         if bound.dimension >= rank {
@@ -32,7 +33,10 @@ pub(super) fn bound_input(graph: &mut Graph<'_>, input: Value, bounds: &[Bound])
         }
         let most =
             i64::try_from(bound.most).map_err(|_| invalid(codes::TOO_MANY_ELEMENTS, "the shape has too many dimensions or elements"))?;
-        graph.measure(input, bound.dimension, Interval { low: 1, high: most });
+        let of = InputExtent { input: number, dimension: bound.dimension };
+        let interval = graph.facts.interval(of).unwrap_or(Interval { low: 1, high: most });
+        let index = graph.measure(input, bound.dimension, interval);
+        graph.inputs.push(Measured { index, of });
     }
     Ok(())
 }

@@ -6,13 +6,23 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::frontend::given::{Sample, elements};
 use crate::frontend::{Bound, LoadOptions};
 use crate::ir::{Data, ElementType};
-use std::collections::BTreeSet;
+use crate::operators::graph::facts::Facts;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The maximum number of bytes of a fixed input value. Each call compares them.
 const MAX_BYTES: u64 = 1 << 12;
 
 /// An input of a method: its subgraph, and its number among the subgraph's inputs.
 pub(super) type Input = (usize, usize);
+
+/// Requirements of operators that an attempt to read a file has found.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Inputs of methods whose values operators asked for, but did not know.
+    pub asked: BTreeSet<Input>,
+    /// The facts about the extents of inputs, by subgraph.
+    pub facts: BTreeMap<usize, Facts>,
+}
 
 /// Shapes and values of inputs.
 pub(super) struct Given<'a> {
@@ -21,16 +31,31 @@ pub(super) struct Given<'a> {
     samples: Vec<(usize, &'a Sample)>,
     /// Inputs that take the value of their sample.
     bound: BTreeSet<Input>,
+    /// The facts about inputs' extents that operators required so far, by subgraph.
+    facts: BTreeMap<usize, Facts>,
 }
 
 impl<'a> Given<'a> {
     /// Collects the options. Each sample belongs to a subgraph.
     pub fn new(options: &'a LoadOptions, samples: Vec<(usize, &'a Sample)>) -> Self {
-        Self { options, samples, bound: BTreeSet::new() }
+        Self { options, samples, bound: BTreeSet::new(), facts: BTreeMap::new() }
+    }
+
+    /// Takes over what an attempt has found about the inputs. Returns `true` if something is new, so that the next attempt knows more.
+    pub fn learn(&mut self, found: Found) -> bool {
+        let is_renewed = found.facts.values().any(Facts::is_renewed);
+        self.facts = found.facts;
+        self.facts.values_mut().for_each(Facts::begin_again);
+        self.bind(&found.asked) || is_renewed
+    }
+
+    /// The facts about the extents of a subgraph's inputs.
+    pub fn facts(&self, subgraph: usize) -> Facts {
+        self.facts.get(&subgraph).cloned().unwrap_or_default()
     }
 
     /// Takes the samples' values of inputs that operators asked for. Returns `true` if some were not taken before.
-    pub fn bind(&mut self, asked: &BTreeSet<Input>) -> bool {
+    fn bind(&mut self, asked: &BTreeSet<Input>) -> bool {
         let known = |&&(subgraph, input): &&Input| self.sample(subgraph).is_some_and(|sample| sample.input(input).is_some());
         let fresh: Vec<Input> = asked.difference(&self.bound).filter(known).copied().collect();
         self.bound.extend(&fresh);

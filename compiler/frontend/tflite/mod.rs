@@ -78,11 +78,10 @@ use crate::ir::data::Bytes;
 use crate::ir::{Method, Module, Port};
 use entries::{Entry, entries};
 use file::{File, open, operator_code};
-use given::{Given, Input};
+use given::{Found, Given};
 pub(super) use labels::labels;
 pub(super) use metadata::about;
 use shared::Shared;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 pub(super) use survey::survey;
 use tensor::Buffers;
@@ -119,9 +118,9 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
     let samples = options.samples.iter().filter_map(|sample| Some((of_method(&sample.method)?.subgraph, sample))).collect();
     let mut given = Given::new(options, samples);
     loop {
-        let (loaded, asked) = load_with(&file, &entries, &given);
-        // The next attempt knows the inputs that operators asked for. There are at most as many attempts as inputs.
-        if !given.bind(&asked) {
+        let (loaded, found) = load_with(&file, &entries, &given);
+        // The next attempt knows more of the inputs: values that operators asked for, or narrower ranges of extents.
+        if !given.learn(found) {
             let mut module = loaded?;
             metadata::add_normalizations(&mut module, &entries, slice);
             return unused(&module, options).map_or(Ok(module), |error| Err(error.into()));
@@ -142,8 +141,8 @@ fn unused(module: &Module, options: &LoadOptions) -> Option<Diagnostic> {
     })
 }
 
-/// Lowers every entry with the settings of its inputs. Also returns the inputs whose values operators must know.
-fn load_with(file: &File<'_>, entries: &[Entry], given: &Given<'_>) -> (Result<Module, Diagnostics>, BTreeSet<Input>) {
+/// Lowers every entry with the settings of its inputs. Also returns what operators require of the inputs.
+fn load_with(file: &File<'_>, entries: &[Entry], given: &Given<'_>) -> (Result<Module, Diagnostics>, Found) {
     let mut module = Module::default();
     let mut shared = Shared::new(file);
     let mut lowered: Vec<Option<LoweredSubgraph>> = vec![None; file.records.len()];
@@ -160,11 +159,11 @@ fn load_with(file: &File<'_>, entries: &[Entry], given: &Given<'_>) -> (Result<M
         }
     }
     if errors.is_empty() {
-        return (Ok(module), shared.asked);
+        return (Ok(module), shared.found);
     }
     // A value that one operator could do without may be needed by a later one.
-    shared.asked.extend(shared.wished);
-    (Err(Diagnostics(errors)), shared.asked)
+    shared.found.asked.extend(shared.wished);
+    (Err(Diagnostics(errors)), shared.found)
 }
 
 fn method(entry: &Entry, lowered: &LoweredSubgraph) -> Method {

@@ -46,7 +46,7 @@ impl Lowering<'_, '_> {
             let ty = TensorType::of(info.element, &given.shape(input, &info)?);
             let parameter = self.graph.builder.param(Type::Tensor(ty.clone()), info.name.clone());
             let bounds: Vec<Bound> = given.bounds(input).copied().collect();
-            bound_input(&mut self.graph, parameter, &bounds)?;
+            bound_input(&mut self.graph, parameter, position, &bounds)?;
             let value = given.value(input, info.element, &ty.static_shape().unwrap_or_default())?;
             let known = match &value {
                 Some(bytes) => {
@@ -82,7 +82,7 @@ impl Lowering<'_, '_> {
     /// Notes that an operator must know the numbers of a value. Returns the inputs that they depend on.
     pub(super) fn ask(&mut self, value: Value) -> Vec<usize> {
         let inputs = self.inputs_of(value);
-        self.shared.asked.extend(&inputs);
+        self.shared.found.asked.extend(&inputs);
         inputs.into_iter().map(|(_, input)| input).collect()
     }
 

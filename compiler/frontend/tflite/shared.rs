@@ -2,7 +2,7 @@
 
 use super::error::{invalid, unsupported};
 use super::file::{File, Subgraph};
-use super::given::Input;
+use super::given::{Found, Input};
 use super::states::Variables;
 
 use crate::diagnostic::{Diagnostic, codes};
@@ -19,8 +19,8 @@ pub(super) struct Shared<'a> {
     pub file: &'a File<'a>,
     /// Its resource variables.
     pub variables: Variables,
-    /// Inputs of methods whose values operators asked for, but did not know.
-    pub asked: BTreeSet<Input>,
+    /// Requirements of inputs.
+    pub found: Found,
     /// Inputs whose values operators read at run time, but would better know.
     pub wished: BTreeSet<Input>,
     subgraphs: Vec<Option<Rc<Subgraph<'a>>>>,
@@ -38,7 +38,7 @@ impl<'a> Shared<'a> {
         Self {
             file,
             variables: Variables::default(),
-            asked: BTreeSet::new(),
+            found: Found::default(),
             wished: BTreeSet::new(),
             subgraphs,
             open: Vec::new(),

@@ -37,9 +37,12 @@ pub(super) fn lower(
 ) -> Result<LoweredSubgraph, Vec<Diagnostic>> {
     let subgraph = shared.open(index).map_err(|diagnostic| vec![diagnostic])?;
     let mut lowering = Lowering::new(subgraph, shared, module, false);
+    lowering.graph.facts = given.facts(index);
     let inputs = lowering.parameters(index, given);
     lowering.operators();
     let outputs = lowering.results();
+    let facts = std::mem::take(&mut lowering.graph.facts);
+    lowering.shared.found.facts.insert(index, facts);
     let lowered = match (inputs, outputs) {
         (Ok(inputs), Ok((values, outputs))) if lowering.diagnostics.is_empty() => {
             Ok(LoweredSubgraph { function: lowering.finish(values), inputs, outputs })

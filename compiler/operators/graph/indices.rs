@@ -1,6 +1,7 @@
 //! Arithmetic on extents, numbers where both operands are; extents of inputs that must be equal.
 
 use super::elements::ListItem;
+use super::narrowing::Narrowing;
 use super::sums::Vanishing;
 use super::{Compared, Graph};
 use crate::ir::operators::IndexBinary;
@@ -307,7 +308,15 @@ impl Graph<'_> {
         if self.are_equal(Extent::Value(a), Extent::Value(b)) {
             return self.unify(a, b);
         }
+        self.note_common_range(a, b);
         Err(Error::UnrelatedExtents { a: Extent::Value(a), b: Extent::Value(b) })
+    }
+
+    /// Notes that two extents of inputs have one common range. The next time that the method is built, they are equal.
+    fn note_common_range(&mut self, a: Value, b: Value) {
+        let mut facts = std::mem::take(&mut self.facts);
+        Narrowing { graph: self, inputs: &self.inputs, facts: &mut facts }.intersect(a, b);
+        self.facts = facts;
     }
 
     /// Merges two indices that are computed differently and always equal into the one computed first. The other's definition becomes the minimum of

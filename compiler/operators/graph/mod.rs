@@ -33,6 +33,7 @@ mod tests;
 use super::Error;
 use super::terms::Terms;
 use crate::ir::{ElementType, Expression, Extent, Func, Function, FunctionBuilder, IndexOperation, Interval, Module, Node, Value};
+use facts::{Facts, Measured};
 use rustc_hash::FxHashMap;
 
 /// A function being built.
@@ -45,6 +46,10 @@ pub struct Graph<'m> {
     /// `true` if shapes and lists are followed from one iteration of a loop to the next. An element of a list that is concatenated anew each time is
     /// then written in place.
     pub follows_rounds: bool,
+    /// The extents of the inputs, in a method whose front end gathers facts about them here. Empty in other functions.
+    pub inputs: Vec<Measured>,
+    /// The facts about these extents.
+    pub facts: Facts,
     round: limits::Round,
     /// Cache of computed extents.
     combined: FxHashMap<(IndexOperation, Extent, Extent), Extent>,
@@ -74,6 +79,8 @@ impl<'m> Graph<'m> {
             evaluated: fold::Evaluated::default(),
             compares: Compared::None,
             follows_rounds: false,
+            inputs: Vec::new(),
+            facts: Facts::default(),
             round: limits::Round::default(),
             combined: FxHashMap::default(),
         }
@@ -89,11 +96,11 @@ impl<'m> Graph<'m> {
 
     /// Goes on with another function for a while.
     pub fn within<T>(&mut self, function: &mut Function, act: impl FnOnce(&mut Self) -> T) -> T {
-        let round = std::mem::take(&mut self.round);
+        let (round, inputs) = (std::mem::take(&mut self.round), std::mem::take(&mut self.inputs));
         let around = self.exchange(std::mem::take(function));
         let outcome = act(self);
         *function = self.exchange(around);
-        self.round = round;
+        (self.round, self.inputs) = (round, inputs);
         outcome
     }
 

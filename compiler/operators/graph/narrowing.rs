@@ -50,8 +50,8 @@ impl Narrowing<'_, '_> {
         (interval.low..=interval.high).contains(&n)
     }
 
-    /// Gives two inputs whose extents must be equal one common range.
-    fn intersect(&mut self, x: Value, y: Value) -> bool {
+    /// Gives two inputs whose extents must be equal one common range. Returns `true` if it is new.
+    pub fn intersect(&mut self, x: Value, y: Value) -> bool {
         let function = self.graph.function();
         let (a, b) = (function.interval(Extent::Value(x)), function.interval(Extent::Value(y)));
         let common = Interval { low: a.low.max(b.low), high: a.high.min(b.high) };
