@@ -1,6 +1,8 @@
 //! The instructions that kernels become, one row each, with their encoding. Names are those of Arm's manual. Loads, stores, jumps and constants that
 //! need several instructions are not here.
 
+use crate::own::rows;
+
 /// Bytes of a lane as an exponent. For instructions that change the width, the lane of the row's encoding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Size {
@@ -225,287 +227,153 @@ const fn general(name: &'static str, word: u32, slots: &'static [Slot]) -> Row {
     row(name, word, Sized::Fixed, ALL_SIZES, slots)
 }
 
-pub(super) const ADD: Row = same("add", 0, 0b10000, ALL_SIZES);
-pub(super) const SUB: Row = same("sub", 1, 0b10000, ALL_SIZES);
-pub(super) const MUL: Row = same("mul", 0, 0b10011, TO_WORDS);
-pub(super) const SQADD: Row = same("sqadd", 0, 0b00001, ALL_SIZES);
-pub(super) const SQSUB: Row = same("sqsub", 0, 0b00101, ALL_SIZES);
-pub(super) const SMAX: Row = same("smax", 0, 0b01100, TO_WORDS);
-pub(super) const SMIN: Row = same("smin", 0, 0b01101, TO_WORDS);
-pub(super) const UMAX: Row = same("umax", 1, 0b01100, TO_WORDS);
-pub(super) const UMIN: Row = same("umin", 1, 0b01101, TO_WORDS);
-pub(super) const CMGT: Row = same("cmgt", 0, 0b00110, ALL_SIZES);
-pub(super) const CMGE: Row = same("cmge", 0, 0b00111, ALL_SIZES);
-pub(super) const CMHI: Row = same("cmhi", 1, 0b00110, ALL_SIZES);
-pub(super) const CMHS: Row = same("cmhs", 1, 0b00111, ALL_SIZES);
-pub(super) const CMEQ: Row = same("cmeq", 1, 0b10001, ALL_SIZES);
-pub(super) const SSHL: Row = same("sshl", 0, 0b01000, ALL_SIZES);
-pub(super) const USHL: Row = same("ushl", 1, 0b01000, ALL_SIZES);
-pub(super) const SRSHL: Row = same("srshl", 0, 0b01010, ALL_SIZES);
-pub(super) const SQRDMULH: Row = same("sqrdmulh", 1, 0b10110, WORDS);
-pub(super) const ADDP: Row = same("addp", 0, 0b10111, ALL_SIZES);
-pub(super) const AND: Row = bits("and", 0, 0);
-pub(super) const ORR: Row = bits("orr", 0, 2);
-pub(super) const EOR: Row = bits("eor", 1, 0);
-pub(super) const BSL: Row = reading(bits("bsl", 1, 1));
+rows! {
+    ADD = same("add", 0, 0b10000, ALL_SIZES);
+    SUB = same("sub", 1, 0b10000, ALL_SIZES);
+    MUL = same("mul", 0, 0b10011, TO_WORDS);
+    SQADD = same("sqadd", 0, 0b00001, ALL_SIZES);
+    SQSUB = same("sqsub", 0, 0b00101, ALL_SIZES);
+    SMAX = same("smax", 0, 0b01100, TO_WORDS);
+    SMIN = same("smin", 0, 0b01101, TO_WORDS);
+    UMAX = same("umax", 1, 0b01100, TO_WORDS);
+    UMIN = same("umin", 1, 0b01101, TO_WORDS);
+    CMGT = same("cmgt", 0, 0b00110, ALL_SIZES);
+    CMGE = same("cmge", 0, 0b00111, ALL_SIZES);
+    CMHI = same("cmhi", 1, 0b00110, ALL_SIZES);
+    CMHS = same("cmhs", 1, 0b00111, ALL_SIZES);
+    CMEQ = same("cmeq", 1, 0b10001, ALL_SIZES);
+    SSHL = same("sshl", 0, 0b01000, ALL_SIZES);
+    USHL = same("ushl", 1, 0b01000, ALL_SIZES);
+    SRSHL = same("srshl", 0, 0b01010, ALL_SIZES);
+    SQRDMULH = same("sqrdmulh", 1, 0b10110, WORDS);
+    ADDP = same("addp", 0, 0b10111, ALL_SIZES);
+    AND = bits("and", 0, 0);
+    ORR = bits("orr", 0, 2);
+    EOR = bits("eor", 1, 0);
+    BSL = reading(bits("bsl", 1, 1));
 
-pub(super) const FADD: Row = floats("fadd", 0, 0, 0b11010);
-pub(super) const FSUB: Row = floats("fsub", 0, 1, 0b11010);
-pub(super) const FMUL: Row = floats("fmul", 1, 0, 0b11011);
-pub(super) const FDIV: Row = floats("fdiv", 1, 0, 0b11111);
-pub(super) const FMLA: Row = reading(floats("fmla", 0, 0, 0b11001));
-pub(super) const FMIN: Row = floats("fmin", 0, 1, 0b11110);
-pub(super) const FMAX: Row = floats("fmax", 0, 0, 0b11110);
-pub(super) const FCMEQ: Row = floats("fcmeq", 0, 0, 0b11100);
-pub(super) const FCMGE: Row = floats("fcmge", 1, 0, 0b11100);
-pub(super) const FCMGT: Row = floats("fcmgt", 1, 1, 0b11100);
+    FADD = floats("fadd", 0, 0, 0b11010);
+    FSUB = floats("fsub", 0, 1, 0b11010);
+    FMUL = floats("fmul", 1, 0, 0b11011);
+    FDIV = floats("fdiv", 1, 0, 0b11111);
+    FMLA = reading(floats("fmla", 0, 0, 0b11001));
+    FMIN = floats("fmin", 0, 1, 0b11110);
+    FMAX = floats("fmax", 0, 0, 0b11110);
+    FCMEQ = floats("fcmeq", 0, 0, 0b11100);
+    FCMGE = floats("fcmge", 1, 0, 0b11100);
+    FCMGT = floats("fcmgt", 1, 1, 0b11100);
 
-pub(super) const ABS: Row = one("abs", 0, 0b01011, ALL_SIZES);
-pub(super) const NEG: Row = one("neg", 1, 0b01011, ALL_SIZES);
-pub(super) const CLZ: Row = one("clz", 1, 0b00100, TO_WORDS);
-pub(super) const SADDLP: Row = one("saddlp", 0, 0b00010, TO_WORDS);
-pub(super) const SADALP: Row = reading(one("sadalp", 0, 0b00110, TO_WORDS));
-pub(super) const NOT: Row = row("not", 0x6E20_5800, Sized::Fixed, ALL_SIZES, V_V);
-pub(super) const FABS: Row = float("fabs", 0, 1, 0b01111);
-pub(super) const FNEG: Row = float("fneg", 1, 1, 0b01111);
-pub(super) const FSQRT: Row = float("fsqrt", 1, 1, 0b11111);
-pub(super) const FRINTN: Row = float("frintn", 0, 0, 0b11000);
-pub(super) const FRINTM: Row = float("frintm", 0, 0, 0b11001);
-pub(super) const FRINTP: Row = float("frintp", 0, 1, 0b11000);
-pub(super) const FRINTZ: Row = float("frintz", 0, 1, 0b11001);
-pub(super) const SCVTF: Row = float("scvtf", 0, 0, 0b11101);
-pub(super) const UCVTF: Row = float("ucvtf", 1, 0, 0b11101);
-pub(super) const FCVTZS: Row = float("fcvtzs", 0, 1, 0b11011);
-pub(super) const FCVTZU: Row = float("fcvtzu", 1, 1, 0b11011);
-pub(super) const FCVTL: Row = row("fcvtl", 0x0E21_7800, Sized::Narrow, WORDS, V_V);
-pub(super) const FCVTL2: Row = row("fcvtl2", 0x4E21_7800, Sized::Narrow, WORDS, V_V);
-pub(super) const FCVTN: Row = row("fcvtn", 0x0E21_6800, Sized::Narrow, WORDS, V_V);
-pub(super) const FCVTN2: Row = reading(row("fcvtn2", 0x4E21_6800, Sized::Narrow, WORDS, V_V));
-/// Division of the lowest lane only.
-pub(super) const FDIV_ONE: Row = row("fdiv", 0x1E20_1800, Sized::Float, FLOATS, V_V_V);
-/// Square root of the lowest lane only.
-pub(super) const FSQRT_ONE: Row = row("fsqrt", 0x1E21_C000, Sized::Float, FLOATS, V_V);
+    ABS = one("abs", 0, 0b01011, ALL_SIZES);
+    NEG = one("neg", 1, 0b01011, ALL_SIZES);
+    CLZ = one("clz", 1, 0b00100, TO_WORDS);
+    SADDLP = one("saddlp", 0, 0b00010, TO_WORDS);
+    SADALP = reading(one("sadalp", 0, 0b00110, TO_WORDS));
+    NOT = row("not", 0x6E20_5800, Sized::Fixed, ALL_SIZES, V_V);
+    FABS = float("fabs", 0, 1, 0b01111);
+    FNEG = float("fneg", 1, 1, 0b01111);
+    FSQRT = float("fsqrt", 1, 1, 0b11111);
+    FRINTN = float("frintn", 0, 0, 0b11000);
+    FRINTM = float("frintm", 0, 0, 0b11001);
+    FRINTP = float("frintp", 0, 1, 0b11000);
+    FRINTZ = float("frintz", 0, 1, 0b11001);
+    SCVTF = float("scvtf", 0, 0, 0b11101);
+    UCVTF = float("ucvtf", 1, 0, 0b11101);
+    FCVTZS = float("fcvtzs", 0, 1, 0b11011);
+    FCVTZU = float("fcvtzu", 1, 1, 0b11011);
+    FCVTL = row("fcvtl", 0x0E21_7800, Sized::Narrow, WORDS, V_V);
+    FCVTL2 = row("fcvtl2", 0x4E21_7800, Sized::Narrow, WORDS, V_V);
+    FCVTN = row("fcvtn", 0x0E21_6800, Sized::Narrow, WORDS, V_V);
+    FCVTN2 = reading(row("fcvtn2", 0x4E21_6800, Sized::Narrow, WORDS, V_V));
+    /// Division of the lowest lane only.
+    FDIV_ONE = row("fdiv", 0x1E20_1800, Sized::Float, FLOATS, V_V_V);
+    /// Square root of the lowest lane only.
+    FSQRT_ONE = row("fsqrt", 0x1E21_C000, Sized::Float, FLOATS, V_V);
 
-pub(super) const SQXTN: Row = narrow("sqxtn", 0, 0b10100, 0);
-pub(super) const SQXTN2: Row = narrow("sqxtn2", 0, 0b10100, 1);
-pub(super) const SQXTUN: Row = narrow("sqxtun", 1, 0b10010, 0);
-pub(super) const SQXTUN2: Row = narrow("sqxtun2", 1, 0b10010, 1);
-pub(super) const UQXTN: Row = narrow("uqxtn", 1, 0b10100, 0);
-pub(super) const UQXTN2: Row = narrow("uqxtn2", 1, 0b10100, 1);
+    SQXTN = narrow("sqxtn", 0, 0b10100, 0);
+    SQXTN2 = narrow("sqxtn2", 0, 0b10100, 1);
+    SQXTUN = narrow("sqxtun", 1, 0b10010, 0);
+    SQXTUN2 = narrow("sqxtun2", 1, 0b10010, 1);
+    UQXTN = narrow("uqxtn", 1, 0b10100, 0);
+    UQXTN2 = narrow("uqxtn2", 1, 0b10100, 1);
 
-pub(super) const SMULL: Row = long("smull", 0, 0b1100, 0);
-pub(super) const SMULL2: Row = long("smull2", 0, 0b1100, 1);
-pub(super) const SMLAL: Row = reading(long("smlal", 0, 0b1000, 0));
-pub(super) const SMLAL2: Row = reading(long("smlal2", 0, 0b1000, 1));
-pub(super) const SADDW: Row = long("saddw", 0, 0b0001, 0);
-pub(super) const SADDW2: Row = long("saddw2", 0, 0b0001, 1);
-pub(super) const UMULL: Row = long("umull", 1, 0b1100, 0);
-pub(super) const UMULL2: Row = long("umull2", 1, 0b1100, 1);
+    SMULL = long("smull", 0, 0b1100, 0);
+    SMULL2 = long("smull2", 0, 0b1100, 1);
+    SMLAL = reading(long("smlal", 0, 0b1000, 0));
+    SMLAL2 = reading(long("smlal2", 0, 0b1000, 1));
+    SADDW = long("saddw", 0, 0b0001, 0);
+    SADDW2 = long("saddw2", 0, 0b0001, 1);
+    UMULL = long("umull", 1, 0b1100, 0);
+    UMULL2 = long("umull2", 1, 0b1100, 1);
 
-pub(super) const SHL: Row = shift("shl", 0, 0b01010, true);
-pub(super) const SSHR: Row = shift("sshr", 0, 0b00000, false);
-pub(super) const USHR: Row = shift("ushr", 1, 0b00000, false);
-pub(super) const SRSHR: Row = shift("srshr", 0, 0b00100, false);
-pub(super) const SSRA: Row = reading(shift("ssra", 0, 0b00010, false));
-pub(super) const SSHLL: Row = shift_long("sshll", 0, 0);
-pub(super) const SSHLL2: Row = shift_long("sshll2", 0, 1);
-pub(super) const USHLL: Row = shift_long("ushll", 1, 0);
-pub(super) const USHLL2: Row = shift_long("ushll2", 1, 1);
-/// Lanes of twice the size, shifted by all bits of the shorter ones.
-pub(super) const SHLL: Row = row("shll", 0x2E21_3800, Sized::Integer, TO_WORDS, V_V);
-pub(super) const SHLL2: Row = row("shll2", 0x6E21_3800, Sized::Integer, TO_WORDS, V_V);
+    SHL = shift("shl", 0, 0b01010, true);
+    SSHR = shift("sshr", 0, 0b00000, false);
+    USHR = shift("ushr", 1, 0b00000, false);
+    SRSHR = shift("srshr", 0, 0b00100, false);
+    SSRA = reading(shift("ssra", 0, 0b00010, false));
+    SSHLL = shift_long("sshll", 0, 0);
+    SSHLL2 = shift_long("sshll2", 0, 1);
+    USHLL = shift_long("ushll", 1, 0);
+    USHLL2 = shift_long("ushll2", 1, 1);
+    /// Lanes of twice the size, shifted by all bits of the shorter ones.
+    SHLL = row("shll", 0x2E21_3800, Sized::Integer, TO_WORDS, V_V);
+    SHLL2 = row("shll2", 0x6E21_3800, Sized::Integer, TO_WORDS, V_V);
 
-pub(super) const UZP1: Row = permute("uzp1", 1);
-pub(super) const TRN1: Row = permute("trn1", 2);
-pub(super) const ZIP1: Row = permute("zip1", 3);
-pub(super) const UZP2: Row = permute("uzp2", 5);
-pub(super) const TRN2: Row = permute("trn2", 6);
-pub(super) const ZIP2: Row = permute("zip2", 7);
-pub(super) const REV64: Row = one("rev64", 0, 0b00000, TO_WORDS);
-pub(super) const EXT: Row = row("ext", 0x6E00_0000, Sized::Fixed, ALL_SIZES, &[V(D), V(N), V(M), Slot::Number(Number::Byte)]);
-pub(super) const TBL: Row = row("tbl", 0x4E00_0000, Sized::Fixed, ALL_SIZES, V_V_V);
-pub(super) const TBX: Row = reading(row("tbx", 0x4E00_1000, Sized::Fixed, ALL_SIZES, V_V_V));
-pub(super) const DUP: Row = row("dup", 0x4E00_0400, Sized::Numbered, ALL_SIZES, &[V(D), V(N), Slot::Number(Number::Lane)]);
-pub(super) const DUP_GENERAL: Row = row("dup", 0x4E00_0C00, Sized::Numbered, ALL_SIZES, V_X);
-pub(super) const INS_GENERAL: Row = reading(row("mov", 0x4E00_1C00, Sized::Numbered, ALL_SIZES, &[V(D), Slot::Number(Number::Lane), X(N)]));
-pub(super) const UMOV: Row = row("umov", 0x0E00_3C00, Sized::Numbered, ALL_SIZES, &[X(D), V(N), Slot::Number(Number::Lane)]);
-pub(super) const SMOV: Row = row("smov", 0x4E00_2C00, Sized::Numbered, TO_WORDS, &[X(D), V(N), Slot::Number(Number::Lane)]);
+    UZP1 = permute("uzp1", 1);
+    TRN1 = permute("trn1", 2);
+    ZIP1 = permute("zip1", 3);
+    UZP2 = permute("uzp2", 5);
+    TRN2 = permute("trn2", 6);
+    ZIP2 = permute("zip2", 7);
+    REV64 = one("rev64", 0, 0b00000, TO_WORDS);
+    EXT = row("ext", 0x6E00_0000, Sized::Fixed, ALL_SIZES, &[V(D), V(N), V(M), Slot::Number(Number::Byte)]);
+    TBL = row("tbl", 0x4E00_0000, Sized::Fixed, ALL_SIZES, V_V_V);
+    TBX = reading(row("tbx", 0x4E00_1000, Sized::Fixed, ALL_SIZES, V_V_V));
+    DUP = row("dup", 0x4E00_0400, Sized::Numbered, ALL_SIZES, &[V(D), V(N), Slot::Number(Number::Lane)]);
+    DUP_GENERAL = row("dup", 0x4E00_0C00, Sized::Numbered, ALL_SIZES, V_X);
+    INS_GENERAL = reading(row("mov", 0x4E00_1C00, Sized::Numbered, ALL_SIZES, &[V(D), Slot::Number(Number::Lane), X(N)]));
+    UMOV = row("umov", 0x0E00_3C00, Sized::Numbered, ALL_SIZES, &[X(D), V(N), Slot::Number(Number::Lane)]);
+    SMOV = row("smov", 0x4E00_2C00, Sized::Numbered, TO_WORDS, &[X(D), V(N), Slot::Number(Number::Lane)]);
 
-pub(super) const SDOT: Row = Row { feature: Feature::DotProduct, ..reading(row("sdot", 0x4E80_9400, Sized::Fixed, ALL_SIZES, V_V_V)) };
-pub(super) const SDOT_ELEMENT: Row = Row {
-    feature: Feature::DotProduct,
-    ..reading(row("sdot", 0x4F80_E000, Sized::Fixed, [Size::S, Size::S], &[V(D), V(N), V(M), Slot::Number(Number::Element)]))
-};
-pub(super) const USDOT: Row = matrix(row("usdot", 0x4E80_9C00, Sized::Fixed, ALL_SIZES, V_V_V));
-pub(super) const SMMLA: Row = matrix(row("smmla", 0x4E80_A400, Sized::Fixed, ALL_SIZES, V_V_V));
-pub(super) const USMMLA: Row = matrix(row("usmmla", 0x4E80_AC00, Sized::Fixed, ALL_SIZES, V_V_V));
-pub(super) const FMLA_ELEMENT: Row =
-    reading(row("fmla", 0x4F80_1000, Sized::Float, FLOATS, &[V(D), V(N), V(M), Slot::Number(Number::Element)]));
-pub(super) const FMUL_ELEMENT: Row = row("fmul", 0x4F80_9000, Sized::Float, FLOATS, &[V(D), V(N), V(M), Slot::Number(Number::Element)]);
+    SDOT = Row { feature: Feature::DotProduct, ..reading(row("sdot", 0x4E80_9400, Sized::Fixed, ALL_SIZES, V_V_V)) };
+    SDOT_ELEMENT = Row {
+        feature: Feature::DotProduct,
+        ..reading(row("sdot", 0x4F80_E000, Sized::Fixed, [Size::S, Size::S], &[V(D), V(N), V(M), Slot::Number(Number::Element)]))
+    };
+    USDOT = matrix(row("usdot", 0x4E80_9C00, Sized::Fixed, ALL_SIZES, V_V_V));
+    SMMLA = matrix(row("smmla", 0x4E80_A400, Sized::Fixed, ALL_SIZES, V_V_V));
+    USMMLA = matrix(row("usmmla", 0x4E80_AC00, Sized::Fixed, ALL_SIZES, V_V_V));
+    FMLA_ELEMENT = reading(row("fmla", 0x4F80_1000, Sized::Float, FLOATS, &[V(D), V(N), V(M), Slot::Number(Number::Element)]));
+    FMUL_ELEMENT = row("fmul", 0x4F80_9000, Sized::Float, FLOATS, &[V(D), V(N), V(M), Slot::Number(Number::Element)]);
 
-/// Moves a general-purpose register to the low bits of a vector register, with zeros above.
-pub(super) const FMOV_TO_D: Row = general("fmov", 0x9E67_0000, V_X);
-pub(super) const FMOV_FROM_D: Row = general("fmov", 0x9E66_0000, X_V);
-pub(super) const SCVTF_S: Row = general("scvtf", 0x9E22_0000, V_X);
-pub(super) const UCVTF_S: Row = general("ucvtf", 0x9E23_0000, V_X);
+    /// Moves a general-purpose register to the low bits of a vector register, with zeros above.
+    FMOV_TO_D = general("fmov", 0x9E67_0000, V_X);
+    FMOV_FROM_D = general("fmov", 0x9E66_0000, X_V);
+    SCVTF_S = general("scvtf", 0x9E22_0000, V_X);
+    UCVTF_S = general("ucvtf", 0x9E23_0000, V_X);
 
-pub(super) const ADD_X: Row = general("add", 0x8B00_0000, &[X(D), X(N), X(M), Slot::Number(Number::Shift)]);
-pub(super) const ADD_NUMBER: Row = general("add", 0x9100_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
-pub(super) const SUB_NUMBER: Row = general("sub", 0xD100_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
-pub(super) const ADD_FAR: Row = general("add", 0x9140_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
-pub(super) const SUB_FAR: Row = general("sub", 0xD140_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
-pub(super) const SUB_X: Row = general("sub", 0xCB00_0000, X_X_X);
-pub(super) const AND_X: Row = general("and", 0x8A00_0000, X_X_X);
-pub(super) const ORR_X: Row = general("orr", 0xAA00_0000, &[X(D), X(N), X(M), Slot::Number(Number::Shift)]);
-pub(super) const EOR_X: Row = general("eor", 0xCA00_0000, X_X_X);
-pub(super) const MSUB_X: Row = general("msub", 0x9B00_8000, &[X(D), X(N), X(M), X(A)]);
-pub(super) const MUL_X: Row = general("mul", 0x9B00_7C00, X_X_X);
-pub(super) const SDIV_X: Row = general("sdiv", 0x9AC0_0C00, X_X_X);
-pub(super) const UDIV_X: Row = general("udiv", 0x9AC0_0800, X_X_X);
-pub(super) const LSL_X: Row = general("lsl", 0x9AC0_2000, X_X_X);
-pub(super) const LSR_X: Row = general("lsr", 0x9AC0_2400, X_X_X);
-pub(super) const ASR_X: Row = general("asr", 0x9AC0_2800, X_X_X);
-pub(super) const CLZ_X: Row = general("clz", 0xDAC0_1000, X_X);
-pub(super) const NEG_X: Row = general("neg", 0xCB00_03E0, &[X(D), X(M)]);
-pub(super) const MVN_X: Row = general("mvn", 0xAA20_03E0, &[X(D), X(M)]);
-/// Bit-field moves: shifts by constants, and extensions.
-pub(super) const UBFM: Row = general("ubfm", 0xD340_0000, &[X(D), X(N), Slot::Number(Number::FieldStart), Slot::Number(Number::FieldEnd)]);
-pub(super) const SBFM: Row = general("sbfm", 0x9340_0000, &[X(D), X(N), Slot::Number(Number::FieldStart), Slot::Number(Number::FieldEnd)]);
-/// Bitwise and, exclusive or with 1.
-pub(super) const AND_ONE: Row = general("and", 0x9240_0000, X_X);
-pub(super) const EOR_ONE: Row = general("eor", 0xD240_0000, X_X);
-
-/// All rows.
-#[cfg(test)]
-pub(super) const EVERY: &[&Row] = &[
-    &ADD,
-    &SUB,
-    &MUL,
-    &SQADD,
-    &SQSUB,
-    &SMAX,
-    &SMIN,
-    &UMAX,
-    &UMIN,
-    &CMGT,
-    &CMGE,
-    &CMHI,
-    &CMHS,
-    &CMEQ,
-    &SSHL,
-    &USHL,
-    &SRSHL,
-    &SQRDMULH,
-    &ADDP,
-    &AND,
-    &ORR,
-    &EOR,
-    &BSL,
-    &FADD,
-    &FSUB,
-    &FMUL,
-    &FDIV,
-    &FMLA,
-    &FMIN,
-    &FMAX,
-    &FCMEQ,
-    &FCMGE,
-    &FCMGT,
-    &ABS,
-    &NEG,
-    &CLZ,
-    &SADDLP,
-    &SADALP,
-    &NOT,
-    &FABS,
-    &FNEG,
-    &FSQRT,
-    &FRINTN,
-    &FRINTM,
-    &FRINTP,
-    &FRINTZ,
-    &SCVTF,
-    &UCVTF,
-    &FCVTZS,
-    &FCVTZU,
-    &FCVTL,
-    &FCVTL2,
-    &FCVTN,
-    &FCVTN2,
-    &FDIV_ONE,
-    &FSQRT_ONE,
-    &SQXTN,
-    &SQXTN2,
-    &SQXTUN,
-    &SQXTUN2,
-    &UQXTN,
-    &UQXTN2,
-    &SMULL,
-    &SMULL2,
-    &SMLAL,
-    &SMLAL2,
-    &SADDW,
-    &SADDW2,
-    &UMULL,
-    &UMULL2,
-    &SHL,
-    &SSHR,
-    &USHR,
-    &SRSHR,
-    &SSRA,
-    &SSHLL,
-    &SSHLL2,
-    &USHLL,
-    &USHLL2,
-    &SHLL,
-    &SHLL2,
-    &UZP1,
-    &TRN1,
-    &ZIP1,
-    &UZP2,
-    &TRN2,
-    &ZIP2,
-    &REV64,
-    &EXT,
-    &TBL,
-    &TBX,
-    &DUP,
-    &DUP_GENERAL,
-    &INS_GENERAL,
-    &UMOV,
-    &SMOV,
-    &SDOT,
-    &SDOT_ELEMENT,
-    &USDOT,
-    &SMMLA,
-    &USMMLA,
-    &FMLA_ELEMENT,
-    &FMUL_ELEMENT,
-    &FMOV_TO_D,
-    &FMOV_FROM_D,
-    &SCVTF_S,
-    &UCVTF_S,
-    &ADD_X,
-    &ADD_NUMBER,
-    &SUB_NUMBER,
-    &ADD_FAR,
-    &SUB_FAR,
-    &SUB_X,
-    &AND_X,
-    &ORR_X,
-    &EOR_X,
-    &MSUB_X,
-    &MUL_X,
-    &SDIV_X,
-    &UDIV_X,
-    &LSL_X,
-    &LSR_X,
-    &ASR_X,
-    &CLZ_X,
-    &NEG_X,
-    &MVN_X,
-    &UBFM,
-    &SBFM,
-    &AND_ONE,
-    &EOR_ONE,
-];
+    ADD_X = general("add", 0x8B00_0000, &[X(D), X(N), X(M), Slot::Number(Number::Shift)]);
+    ADD_NUMBER = general("add", 0x9100_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
+    SUB_NUMBER = general("sub", 0xD100_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
+    ADD_FAR = general("add", 0x9140_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
+    SUB_FAR = general("sub", 0xD140_0000, &[X(D), X(N), Slot::Number(Number::Twelve)]);
+    SUB_X = general("sub", 0xCB00_0000, X_X_X);
+    AND_X = general("and", 0x8A00_0000, X_X_X);
+    ORR_X = general("orr", 0xAA00_0000, &[X(D), X(N), X(M), Slot::Number(Number::Shift)]);
+    EOR_X = general("eor", 0xCA00_0000, X_X_X);
+    MSUB_X = general("msub", 0x9B00_8000, &[X(D), X(N), X(M), X(A)]);
+    MUL_X = general("mul", 0x9B00_7C00, X_X_X);
+    SDIV_X = general("sdiv", 0x9AC0_0C00, X_X_X);
+    UDIV_X = general("udiv", 0x9AC0_0800, X_X_X);
+    LSL_X = general("lsl", 0x9AC0_2000, X_X_X);
+    LSR_X = general("lsr", 0x9AC0_2400, X_X_X);
+    ASR_X = general("asr", 0x9AC0_2800, X_X_X);
+    CLZ_X = general("clz", 0xDAC0_1000, X_X);
+    NEG_X = general("neg", 0xCB00_03E0, &[X(D), X(M)]);
+    MVN_X = general("mvn", 0xAA20_03E0, &[X(D), X(M)]);
+    /// Bit-field moves: shifts by constants, and extensions.
+    UBFM = general("ubfm", 0xD340_0000, &[X(D), X(N), Slot::Number(Number::FieldStart), Slot::Number(Number::FieldEnd)]);
+    SBFM = general("sbfm", 0x9340_0000, &[X(D), X(N), Slot::Number(Number::FieldStart), Slot::Number(Number::FieldEnd)]);
+    /// Bitwise and, exclusive or with 1.
+    AND_ONE = general("and", 0x9240_0000, X_X);
+    EOR_ONE = general("eor", 0xD240_0000, X_X);
+}

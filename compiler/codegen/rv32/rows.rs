@@ -1,6 +1,8 @@
 //! The instructions that kernels become, a row each: what the manual calls the instruction, and how it is encoded, in 32 bits and in 16. Jumps and
 //! sequences are not here. The encodings are those of the RISC-V Instruction Set Manual, Volume I, with the extensions M, F and C.
 
+use crate::own::rows;
+
 /// The field of a register in 32 bits: its lowest bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Field {
@@ -139,129 +141,69 @@ const fn converted(name: &'static str, seven: u32, two: u32, three: u32, slots: 
     single(name, 0x53 | seven << 25 | two << 20 | three << 12, slots)
 }
 
-pub(super) const ADD: Row = three("add", 0x00, 0, Short::Add);
-pub(super) const SUB: Row = three("sub", 0x20, 0, Short::Same(0x8C01));
-pub(super) const XOR: Row = three("xor", 0x00, 4, Short::Either(0x8C21));
-pub(super) const OR: Row = three("or", 0x00, 6, Short::Either(0x8C41));
-pub(super) const AND: Row = three("and", 0x00, 7, Short::Either(0x8C61));
-pub(super) const SLL: Row = three("sll", 0x00, 1, Short::None);
-pub(super) const SRL: Row = three("srl", 0x00, 5, Short::None);
-pub(super) const SRA: Row = three("sra", 0x20, 5, Short::None);
-pub(super) const SLT: Row = three("slt", 0x00, 2, Short::None);
-pub(super) const SLTU: Row = three("sltu", 0x00, 3, Short::None);
+rows! {
+    ADD = three("add", 0x00, 0, Short::Add);
+    SUB = three("sub", 0x20, 0, Short::Same(0x8C01));
+    XOR = three("xor", 0x00, 4, Short::Either(0x8C21));
+    OR = three("or", 0x00, 6, Short::Either(0x8C41));
+    AND = three("and", 0x00, 7, Short::Either(0x8C61));
+    SLL = three("sll", 0x00, 1, Short::None);
+    SRL = three("srl", 0x00, 5, Short::None);
+    SRA = three("sra", 0x20, 5, Short::None);
+    SLT = three("slt", 0x00, 2, Short::None);
+    SLTU = three("sltu", 0x00, 3, Short::None);
 
-pub(super) const ADD_NUMBER: Row = number("addi", 0, Short::AddNumber);
-pub(super) const XOR_NUMBER: Row = number("xori", 4, Short::None);
-pub(super) const OR_NUMBER: Row = number("ori", 6, Short::None);
-pub(super) const AND_NUMBER: Row = number("andi", 7, Short::Number(0x8801));
-pub(super) const SLT_NUMBER: Row = number("slti", 2, Short::None);
-pub(super) const SLTU_NUMBER: Row = number("sltiu", 3, Short::None);
-pub(super) const SLL_NUMBER: Row = shift("slli", 0x00, 1, Short::ShiftLeft);
-pub(super) const SRL_NUMBER: Row = shift("srli", 0x00, 5, Short::Number(0x8001));
-pub(super) const SRA_NUMBER: Row = shift("srai", 0x20, 5, Short::Number(0x8401));
-pub(super) const LUI: Row = row("lui", 0x37, Short::Upper, &[W(D), Slot::Number(Number::Upper)]);
-pub(super) const AUIPC: Row = row("auipc", 0x17, Short::None, &[W(D), Slot::Number(Number::Upper)]);
+    ADD_NUMBER = number("addi", 0, Short::AddNumber);
+    XOR_NUMBER = number("xori", 4, Short::None);
+    OR_NUMBER = number("ori", 6, Short::None);
+    AND_NUMBER = number("andi", 7, Short::Number(0x8801));
+    SLT_NUMBER = number("slti", 2, Short::None);
+    SLTU_NUMBER = number("sltiu", 3, Short::None);
+    SLL_NUMBER = shift("slli", 0x00, 1, Short::ShiftLeft);
+    SRL_NUMBER = shift("srli", 0x00, 5, Short::Number(0x8001));
+    SRA_NUMBER = shift("srai", 0x20, 5, Short::Number(0x8401));
+    LUI = row("lui", 0x37, Short::Upper, &[W(D), Slot::Number(Number::Upper)]);
+    AUIPC = row("auipc", 0x17, Short::None, &[W(D), Slot::Number(Number::Upper)]);
 
-pub(super) const MUL: Row = three("mul", 0x01, 0, Short::None);
-pub(super) const MULH: Row = three("mulh", 0x01, 1, Short::None);
-pub(super) const MULHU: Row = three("mulhu", 0x01, 3, Short::None);
-pub(super) const DIV: Row = three("div", 0x01, 4, Short::None);
-pub(super) const DIVU: Row = three("divu", 0x01, 5, Short::None);
+    MUL = three("mul", 0x01, 0, Short::None);
+    MULH = three("mulh", 0x01, 1, Short::None);
+    MULHU = three("mulhu", 0x01, 3, Short::None);
+    DIV = three("div", 0x01, 4, Short::None);
+    DIVU = three("divu", 0x01, 5, Short::None);
 
-pub(super) const LB: Row = load("lb", 0, Short::None);
-pub(super) const LH: Row = load("lh", 1, Short::None);
-pub(super) const LW: Row = load("lw", 2, Short::Memory([0x4000, 0x4002]));
-pub(super) const LBU: Row = load("lbu", 4, Short::None);
-pub(super) const LHU: Row = load("lhu", 5, Short::None);
-pub(super) const SB: Row = store("sb", 0, Short::None);
-pub(super) const SH: Row = store("sh", 1, Short::None);
-pub(super) const SW: Row = store("sw", 2, Short::Memory([0xC000, 0xC002]));
-pub(super) const JALR: Row = row("jalr", 0x67, Short::None, LOAD);
+    LB = load("lb", 0, Short::None);
+    LH = load("lh", 1, Short::None);
+    LW = load("lw", 2, Short::Memory([0x4000, 0x4002]));
+    LBU = load("lbu", 4, Short::None);
+    LHU = load("lhu", 5, Short::None);
+    SB = store("sb", 0, Short::None);
+    SH = store("sh", 1, Short::None);
+    SW = store("sw", 2, Short::Memory([0xC000, 0xC002]));
+    JALR = row("jalr", 0x67, Short::None, LOAD);
 
-pub(super) const FLW: Row =
-    Row { short: Short::Memory([0x6000, 0x6002]), ..single("flw", 0x2007, &[S(D), Slot::Number(Number::Twelve), W(A)]) };
-pub(super) const FSW: Row =
-    Row { short: Short::Memory([0xE000, 0xE002]), ..single("fsw", 0x2027, &[S(B), Slot::Number(Number::Store), W(A)]) };
-pub(super) const FADD: Row = floats("fadd.s", 0x00, 0);
-pub(super) const FSUB: Row = floats("fsub.s", 0x04, 0);
-pub(super) const FMUL: Row = floats("fmul.s", 0x08, 0);
-pub(super) const FDIV: Row = floats("fdiv.s", 0x0C, 0);
-pub(super) const FSQRT: Row = converted("fsqrt.s", 0x2C, 0, 0, &[S(D), S(A)]);
-/// The first operand with the sign of the second.
-pub(super) const FSGNJ: Row = floats("fsgnj.s", 0x10, 0);
-/// First operand with the opposite sign of the second.
-pub(super) const FSGNJN: Row = floats("fsgnjn.s", 0x10, 1);
-/// First operand with the exclusive or of both signs.
-pub(super) const FSGNJX: Row = floats("fsgnjx.s", 0x10, 2);
-pub(super) const FMADD: Row = single("fmadd.s", 0x43, &[S(D), S(A), S(B), S(C)]);
-pub(super) const FEQ: Row = compared("feq.s", 2);
-pub(super) const FLT: Row = compared("flt.s", 1);
-pub(super) const FLE: Row = compared("fle.s", 0);
-/// Rounded towards zero.
-pub(super) const FCVT_TO_SIGNED: Row = converted("fcvt.w.s", 0x60, 0, 1, &[W(D), S(A)]);
-/// Rounded towards zero.
-pub(super) const FCVT_TO_UNSIGNED: Row = converted("fcvt.wu.s", 0x60, 1, 1, &[W(D), S(A)]);
-pub(super) const FCVT_FROM_SIGNED: Row = converted("fcvt.s.w", 0x68, 0, 0, &[S(D), W(A)]);
-pub(super) const FCVT_FROM_UNSIGNED: Row = converted("fcvt.s.wu", 0x68, 1, 0, &[S(D), W(A)]);
-pub(super) const FMV_TO_SINGLE: Row = converted("fmv.w.x", 0x78, 0, 0, &[S(D), W(A)]);
-pub(super) const FMV_FROM_SINGLE: Row = converted("fmv.x.w", 0x70, 0, 0, &[W(D), S(A)]);
-
-/// List of all rows.
-#[cfg(test)]
-pub(super) const EVERY: &[&Row] = &[
-    &ADD,
-    &SUB,
-    &XOR,
-    &OR,
-    &AND,
-    &SLL,
-    &SRL,
-    &SRA,
-    &SLT,
-    &SLTU,
-    &ADD_NUMBER,
-    &XOR_NUMBER,
-    &OR_NUMBER,
-    &AND_NUMBER,
-    &SLT_NUMBER,
-    &SLTU_NUMBER,
-    &SLL_NUMBER,
-    &SRL_NUMBER,
-    &SRA_NUMBER,
-    &LUI,
-    &AUIPC,
-    &MUL,
-    &MULH,
-    &MULHU,
-    &DIV,
-    &DIVU,
-    &LB,
-    &LH,
-    &LW,
-    &LBU,
-    &LHU,
-    &SB,
-    &SH,
-    &SW,
-    &JALR,
-    &FLW,
-    &FSW,
-    &FADD,
-    &FSUB,
-    &FMUL,
-    &FDIV,
-    &FSQRT,
-    &FSGNJ,
-    &FSGNJN,
-    &FSGNJX,
-    &FMADD,
-    &FEQ,
-    &FLT,
-    &FLE,
-    &FCVT_TO_SIGNED,
-    &FCVT_TO_UNSIGNED,
-    &FCVT_FROM_SIGNED,
-    &FCVT_FROM_UNSIGNED,
-    &FMV_TO_SINGLE,
-    &FMV_FROM_SINGLE,
-];
+    FLW = Row { short: Short::Memory([0x6000, 0x6002]), ..single("flw", 0x2007, &[S(D), Slot::Number(Number::Twelve), W(A)]) };
+    FSW = Row { short: Short::Memory([0xE000, 0xE002]), ..single("fsw", 0x2027, &[S(B), Slot::Number(Number::Store), W(A)]) };
+    FADD = floats("fadd.s", 0x00, 0);
+    FSUB = floats("fsub.s", 0x04, 0);
+    FMUL = floats("fmul.s", 0x08, 0);
+    FDIV = floats("fdiv.s", 0x0C, 0);
+    FSQRT = converted("fsqrt.s", 0x2C, 0, 0, &[S(D), S(A)]);
+    /// The first operand with the sign of the second.
+    FSGNJ = floats("fsgnj.s", 0x10, 0);
+    /// First operand with the opposite sign of the second.
+    FSGNJN = floats("fsgnjn.s", 0x10, 1);
+    /// First operand with the exclusive or of both signs.
+    FSGNJX = floats("fsgnjx.s", 0x10, 2);
+    FMADD = single("fmadd.s", 0x43, &[S(D), S(A), S(B), S(C)]);
+    FEQ = compared("feq.s", 2);
+    FLT = compared("flt.s", 1);
+    FLE = compared("fle.s", 0);
+    /// Rounded towards zero.
+    FCVT_TO_SIGNED = converted("fcvt.w.s", 0x60, 0, 1, &[W(D), S(A)]);
+    /// Rounded towards zero.
+    FCVT_TO_UNSIGNED = converted("fcvt.wu.s", 0x60, 1, 1, &[W(D), S(A)]);
+    FCVT_FROM_SIGNED = converted("fcvt.s.w", 0x68, 0, 0, &[S(D), W(A)]);
+    FCVT_FROM_UNSIGNED = converted("fcvt.s.wu", 0x68, 1, 0, &[S(D), W(A)]);
+    FMV_TO_SINGLE = converted("fmv.w.x", 0x78, 0, 0, &[S(D), W(A)]);
+    FMV_FROM_SINGLE = converted("fmv.x.w", 0x70, 0, 0, &[W(D), S(A)]);
+}

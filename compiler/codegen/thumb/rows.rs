@@ -1,6 +1,8 @@
 //! Table of instructions. Each row has the name in Arm's manual and the encodings in 32 and 16 bits. Loads, stores, jumps and sequences are elsewhere.
 //! The encodings are from the Armv7-M Architecture Reference Manual, chapter A7.
 
+use crate::own::rows;
+
 /// The field of a general-purpose register in a 32-bit encoding, by its lowest bit. The first halfword is the upper half.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Field {
@@ -180,128 +182,6 @@ const fn shifted(name: &'static str, word: u32, kind: u32) -> Row {
     row(name, word | kind << 4, Short::None, SHIFTED)
 }
 
-pub(super) const ADD: Row = row("add", 0xEB00_0000, Short::Three(0x1800), THREE);
-pub(super) const SUB: Row = row("sub", 0xEBA0_0000, Short::Three(0x1A00), THREE);
-pub(super) const ADDS: Row = flags(row("adds", 0xEB10_0000, Short::Three(0x1800), THREE));
-pub(super) const SUBS: Row = flags(row("subs", 0xEBB0_0000, Short::Three(0x1A00), THREE));
-pub(super) const ADC: Row = flags(row("adc", 0xEB40_0000, Short::Either(0x4140), THREE));
-pub(super) const SBC: Row = flags(row("sbc", 0xEB60_0000, Short::Same(0x4180), THREE));
-pub(super) const AND: Row = row("and", 0xEA00_0000, Short::Either(0x4000), THREE);
-pub(super) const ORR: Row = row("orr", 0xEA40_0000, Short::Either(0x4300), THREE);
-pub(super) const EOR: Row = row("eor", 0xEA80_0000, Short::Either(0x4040), THREE);
-pub(super) const MVN: Row = row("mvn", 0xEA6F_0000, Short::Two(0x43C0), TWO);
-pub(super) const LSL: Row = row("lsl", 0xFA00_F000, Short::Same(0x4080), THREE);
-pub(super) const LSR: Row = row("lsr", 0xFA20_F000, Short::Same(0x40C0), THREE);
-pub(super) const ASR: Row = row("asr", 0xFA40_F000, Short::Same(0x4100), THREE);
-pub(super) const LSL_NUMBER: Row = shift("lsl", 0, 0x0000);
-pub(super) const LSR_NUMBER: Row = shift("lsr", 1, 0x0800);
-pub(super) const ASR_NUMBER: Row = shift("asr", 2, 0x1000);
-pub(super) const ADD_LSL: Row = shifted("add", 0xEB00_0000, 0);
-pub(super) const ADD_LSR: Row = shifted("add", 0xEB00_0000, 1);
-pub(super) const ADD_ASR: Row = shifted("add", 0xEB00_0000, 2);
-pub(super) const SUB_LSL: Row = shifted("sub", 0xEBA0_0000, 0);
-pub(super) const SUB_LSR: Row = shifted("sub", 0xEBA0_0000, 1);
-pub(super) const SUB_ASR: Row = shifted("sub", 0xEBA0_0000, 2);
-pub(super) const ORR_LSL: Row = shifted("orr", 0xEA40_0000, 0);
-pub(super) const ORR_LSR: Row = shifted("orr", 0xEA40_0000, 1);
-pub(super) const ORR_ASR: Row = shifted("orr", 0xEA40_0000, 2);
-pub(super) const EOR_LSL: Row = shifted("eor", 0xEA80_0000, 0);
-pub(super) const EOR_LSR: Row = shifted("eor", 0xEA80_0000, 1);
-pub(super) const EOR_ASR: Row = shifted("eor", 0xEA80_0000, 2);
-
-pub(super) const ADD_TWELVE: Row = row("add", 0xF200_0000, Short::Small(0x1C00, 0x3000), TWELVE);
-pub(super) const SUB_TWELVE: Row = row("sub", 0xF2A0_0000, Short::Small(0x1E00, 0x3800), TWELVE);
-pub(super) const ADD_NUMBER: Row = row("add", 0xF100_0000, Short::None, MODIFIED);
-pub(super) const SUB_NUMBER: Row = row("sub", 0xF1A0_0000, Short::None, MODIFIED);
-pub(super) const AND_NUMBER: Row = row("and", 0xF000_0000, Short::None, MODIFIED);
-pub(super) const BIC_NUMBER: Row = row("bic", 0xF020_0000, Short::None, MODIFIED);
-pub(super) const ORR_NUMBER: Row = row("orr", 0xF040_0000, Short::None, MODIFIED);
-pub(super) const EOR_NUMBER: Row = row("eor", 0xF080_0000, Short::None, MODIFIED);
-
-pub(super) const MUL: Row = row("mul", 0xFB00_F000, Short::Either(0x4340), THREE);
-pub(super) const MLA: Row = row("mla", 0xFB00_0000, Short::None, FOUR);
-pub(super) const MLS: Row = row("mls", 0xFB00_0010, Short::None, FOUR);
-pub(super) const SMULL: Row = row("smull", 0xFB80_0000, Short::None, LONG);
-pub(super) const UMULL: Row = row("umull", 0xFBA0_0000, Short::None, LONG);
-pub(super) const SDIV: Row = row("sdiv", 0xFB90_F0F0, Short::None, THREE);
-pub(super) const UDIV: Row = row("udiv", 0xFBB0_F0F0, Short::None, THREE);
-pub(super) const CLZ: Row = row("clz", 0xFAB0_F080, Short::None, &[W(D), Slot::Twice(N, M)]);
-pub(super) const SXTB: Row = row("sxtb", 0xFA4F_F080, Short::Two(0xB240), TWO);
-pub(super) const SXTH: Row = row("sxth", 0xFA0F_F080, Short::Two(0xB200), TWO);
-pub(super) const UXTB: Row = row("uxtb", 0xFA5F_F080, Short::Two(0xB2C0), TWO);
-pub(super) const UXTH: Row = row("uxth", 0xFA1F_F080, Short::Two(0xB280), TWO);
-/// Signed saturation. The field is the number of bits minus one.
-pub(super) const SSAT: Row = row("ssat", 0xF300_0000, Short::None, &[W(D), Slot::Number(Number::Five), W(N)]);
-pub(super) const USAT: Row = row("usat", 0xF380_0000, Short::None, &[W(D), Slot::Number(Number::Five), W(N)]);
-
-/// Saturation of a word after an arithmetic right shift by at least one.
-pub(super) const SSAT_ASR: Row = row("ssat", 0xF320_0000, Short::None, SATURATED);
-pub(super) const USAT_ASR: Row = row("usat", 0xF3A0_0000, Short::None, SATURATED);
-
-pub(super) const SMMUL: Row = dsp("smmul", 0xFB50_F000, THREE);
-pub(super) const SMMLA: Row = dsp("smmla", 0xFB50_0000, FOUR);
-pub(super) const SXTB16: Row = dsp("sxtb16", 0xFA2F_F080, TWO);
-/// Sign extension of the second and the fourth byte.
-pub(super) const SXTB16_ODD: Row = dsp("sxtb16", 0xFA2F_F090, TWO);
-/// The lower halves of two words, the second one above.
-pub(super) const PKHBT_LOWER: Row = dsp("pkhbt", 0xEAC0_4000, THREE);
-/// The lower half of a word, and above it the upper half of another one.
-pub(super) const PKHBT: Row = dsp("pkhbt", 0xEAC0_0000, THREE);
-/// The upper half of a word, and below it the upper half of another one.
-pub(super) const PKHTB_UPPER: Row = dsp("pkhtb", 0xEAC0_4020, THREE);
-pub(super) const SMLAD: Row = dsp("smlad", 0xFB20_0000, FOUR);
-pub(super) const SMLABB: Row = dsp("smlabb", 0xFB10_0000, FOUR);
-pub(super) const SMLABT: Row = dsp("smlabt", 0xFB10_0010, FOUR);
-pub(super) const SMLATB: Row = dsp("smlatb", 0xFB10_0020, FOUR);
-pub(super) const SMLATT: Row = dsp("smlatt", 0xFB10_0030, FOUR);
-
-pub(super) const VADD: Row = two("vadd.f32", 0xEE30_0A00);
-pub(super) const VSUB: Row = two("vsub.f32", 0xEE30_0A40);
-pub(super) const VMUL: Row = two("vmul.f32", 0xEE20_0A00);
-pub(super) const VDIV: Row = two("vdiv.f32", 0xEE80_0A00);
-pub(super) const VFMA: Row = Row { reads_result: true, ..two("vfma.f32", 0xEEA0_0A00) };
-pub(super) const VNEG: Row = one("vneg.f32", 0xEEB1_0A40);
-pub(super) const VABS: Row = one("vabs.f32", 0xEEB0_0AC0);
-pub(super) const VSQRT: Row = one("vsqrt.f32", 0xEEB1_0AC0);
-pub(super) const VCVT_FROM_SIGNED: Row = one("vcvt.f32.s32", 0xEEB8_0AC0);
-pub(super) const VCVT_FROM_UNSIGNED: Row = one("vcvt.f32.u32", 0xEEB8_0A40);
-pub(super) const VCVT_TO_SIGNED: Row = one("vcvt.s32.f32", 0xEEBD_0AC0);
-pub(super) const VCVT_TO_UNSIGNED: Row = one("vcvt.u32.f32", 0xEEBC_0AC0);
-pub(super) const VCVT_FROM_HALF: Row = one("vcvtb.f32.f16", 0xEEB2_0A40);
-/// Conversion to binary16. The upper half of the result keeps its value.
-pub(super) const VCVT_TO_HALF: Row = Row { reads_result: true, ..one("vcvtb.f16.f32", 0xEEB3_0A40) };
-pub(super) const VMOV_TO_SINGLE: Row = single("vmov", 0xEE00_0A10, &[S(Single::N), W(A)]);
-pub(super) const VMOV_FROM_SINGLE: Row = single("vmov", 0xEE10_0A10, &[W(A), S(Single::N)]);
-
-pub(super) const VADD_DOUBLE: Row = two_doubles("vadd.f64", 0xEE30_0B00);
-pub(super) const VSUB_DOUBLE: Row = two_doubles("vsub.f64", 0xEE30_0B40);
-pub(super) const VMUL_DOUBLE: Row = two_doubles("vmul.f64", 0xEE20_0B00);
-pub(super) const VDIV_DOUBLE: Row = two_doubles("vdiv.f64", 0xEE80_0B00);
-pub(super) const VFMA_DOUBLE: Row = Row { reads_result: true, ..two_doubles("vfma.f64", 0xEEA0_0B00) };
-pub(super) const VNEG_DOUBLE: Row = one_double("vneg.f64", 0xEEB1_0B40);
-pub(super) const VABS_DOUBLE: Row = one_double("vabs.f64", 0xEEB0_0BC0);
-pub(super) const VSQRT_DOUBLE: Row = one_double("vsqrt.f64", 0xEEB1_0BC0);
-/// Rounding to an integer: towards zero, to the nearest, up, and down.
-pub(super) const VRINTZ_DOUBLE: Row = one_double("vrintz.f64", 0xEEB6_0BC0);
-pub(super) const VRINTN_DOUBLE: Row = one_double("vrintn.f64", 0xFEB9_0B40);
-pub(super) const VRINTP_DOUBLE: Row = one_double("vrintp.f64", 0xFEBA_0B40);
-pub(super) const VRINTM_DOUBLE: Row = one_double("vrintm.f64", 0xFEBB_0B40);
-pub(super) const VCVT_DOUBLE_FROM_SIGNED: Row = double("vcvt.f64.s32", 0xEEB8_0BC0, &[Slot::Double(Single::D), S(Single::M)]);
-pub(super) const VCVT_DOUBLE_FROM_UNSIGNED: Row = double("vcvt.f64.u32", 0xEEB8_0B40, &[Slot::Double(Single::D), S(Single::M)]);
-pub(super) const VCVT_DOUBLE_TO_SIGNED: Row = double("vcvt.s32.f64", 0xEEBD_0BC0, &[S(Single::D), Slot::Double(Single::M)]);
-pub(super) const VCVT_DOUBLE_TO_UNSIGNED: Row = double("vcvt.u32.f64", 0xEEBC_0BC0, &[S(Single::D), Slot::Double(Single::M)]);
-pub(super) const VCVT_TO_DOUBLE: Row = double("vcvt.f64.f32", 0xEEB7_0AC0, &[Slot::Double(Single::D), S(Single::M)]);
-pub(super) const VCVT_FROM_DOUBLE: Row = double("vcvt.f32.f64", 0xEEB7_0BC0, &[S(Single::D), Slot::Double(Single::M)]);
-pub(super) const VMOV_TO_DOUBLE: Row = double("vmov", 0xEC40_0B10, &[Slot::Double(Single::M), W(A), W(N)]);
-pub(super) const VMOV_FROM_DOUBLE: Row = double("vmov", 0xEC50_0B10, &[W(A), W(N), Slot::Double(Single::M)]);
-
-/// Sixteen products of signed bytes, added to a general-purpose register. The manual's other name is VMLADAVA.
-pub(super) const VMLADAVA: Row = Row {
-    reads_result: true,
-    feature: Feature::Vectors,
-    ..row("vmlava.s8", 0xEEF0_0F20, Short::None, &[Slot::Even(A), Slot::Vector(Single::N), Slot::Vector(Single::M)])
-};
-
 const VECTORS: &[Slot] = &[V(Single::D), V(Single::N), V(Single::M)];
 const VECTOR_AND_NUMBER: [&[Slot]; 2] =
     [&[V(Single::D), V(Single::M), Slot::Number(Number::Left)], &[V(Single::D), V(Single::M), Slot::Number(Number::Right)]];
@@ -316,141 +196,160 @@ const fn narrowing(name: &'static str, word: u32) -> Row {
     Row { reads_result: true, ..of_vectors(name, word, &[V(Single::D), V(Single::M)]) }
 }
 
-pub(super) const VADD_LANES: Row = of_vectors("vadd.i32", 0xEF20_0840, VECTORS);
-pub(super) const VSUB_LANES: Row = of_vectors("vsub.i32", 0xFF20_0840, VECTORS);
-pub(super) const VMUL_LANES: Row = of_vectors("vmul.i32", 0xEF20_0950, VECTORS);
-pub(super) const VMULH: Row = of_vectors("vmulh.s32", 0xEE21_0E01, VECTORS);
-pub(super) const VQRDMULH: Row = of_vectors("vqrdmulh.s32", 0xFF20_0B40, VECTORS);
-pub(super) const VADD_WORD: Row = of_vectors("vadd.i32", 0xEE21_0F40, &[V(Single::D), V(Single::N), W(M)]);
-pub(super) const VMUL_WORD: Row = of_vectors("vmul.i32", 0xEE21_1E60, &[V(Single::D), V(Single::N), W(M)]);
-pub(super) const VMIN: Row = of_vectors("vmin.s32", 0xEF20_0650, VECTORS);
-pub(super) const VMAX: Row = of_vectors("vmax.s32", 0xEF20_0640, VECTORS);
-pub(super) const VMIN_BYTES: Row = of_vectors("vmin.s8", 0xEF00_0650, VECTORS);
-pub(super) const VMAX_BYTES: Row = of_vectors("vmax.s8", 0xEF00_0640, VECTORS);
-pub(super) const VMIN_UNSIGNED_BYTES: Row = of_vectors("vmin.u8", 0xFF00_0650, VECTORS);
-pub(super) const VMAX_UNSIGNED_BYTES: Row = of_vectors("vmax.u8", 0xFF00_0640, VECTORS);
-pub(super) const VAND: Row = of_vectors("vand", 0xEF00_0150, VECTORS);
-pub(super) const VORR: Row = of_vectors("vorr", 0xEF20_0150, VECTORS);
-pub(super) const VEOR: Row = of_vectors("veor", 0xFF00_0150, VECTORS);
-/// Shift of the lanes of the second operand by those of the third one. The manual writes them so, but their fields are the other way round.
-pub(super) const VSHL: Row = of_vectors("vshl.s32", 0xEF20_0440, &[V(Single::D), V(Single::M), V(Single::N)]);
-pub(super) const VSHL_NUMBER: Row = of_vectors("vshl.i32", 0xEFA0_0550, VECTOR_AND_NUMBER[0]);
-pub(super) const VSHR_NUMBER: Row = of_vectors("vshr.s32", 0xEFA0_0050, VECTOR_AND_NUMBER[1]);
-pub(super) const VSHR_UNSIGNED_NUMBER: Row = of_vectors("vshr.u32", 0xFFA0_0050, VECTOR_AND_NUMBER[1]);
-pub(super) const VNEG_LANES: Row = of_vectors("vneg.s32", 0xFFB9_03C0, &[V(Single::D), V(Single::M)]);
-/// Saturation of lanes to their lower halves. Upper halves keep their values.
-pub(super) const VQMOVN: Row = narrowing("vqmovnb.s32", 0xEE37_0E01);
-pub(super) const VQMOVN_HALVES: Row = narrowing("vqmovnb.s16", 0xEE33_0E01);
-pub(super) const VQMOVUN: Row = narrowing("vqmovunb.s32", 0xEE35_0E81);
-pub(super) const VQMOVN_UNSIGNED_HALVES: Row = narrowing("vqmovnb.u16", 0xFE33_0E01);
-pub(super) const VDUP: Row = of_vectors("vdup.32", 0xEEA0_0B10, &[V(Single::N), W(A)]);
-pub(super) const VDUP_BYTE: Row = of_vectors("vdup.8", 0xEEE0_0B10, &[V(Single::N), W(A)]);
-/// Words to the first and the third lane. The others are undefined before.
-pub(super) const VMOV_EVEN: Row = of_vectors("vmov", 0xEC10_0F00, &[V(Single::D), W(M), W(N)]);
-/// Words to the second and the fourth lane. The others keep their values.
-pub(super) const VMOV_ODD: Row = Row { reads_result: true, ..of_vectors("vmov", 0xEC10_0F10, &[V(Single::D), W(M), W(N)]) };
+rows! {
+    ADD = row("add", 0xEB00_0000, Short::Three(0x1800), THREE);
+    SUB = row("sub", 0xEBA0_0000, Short::Three(0x1A00), THREE);
+    ADDS = flags(row("adds", 0xEB10_0000, Short::Three(0x1800), THREE));
+    SUBS = flags(row("subs", 0xEBB0_0000, Short::Three(0x1A00), THREE));
+    ADC = flags(row("adc", 0xEB40_0000, Short::Either(0x4140), THREE));
+    SBC = flags(row("sbc", 0xEB60_0000, Short::Same(0x4180), THREE));
+    AND = row("and", 0xEA00_0000, Short::Either(0x4000), THREE);
+    ORR = row("orr", 0xEA40_0000, Short::Either(0x4300), THREE);
+    EOR = row("eor", 0xEA80_0000, Short::Either(0x4040), THREE);
+    MVN = row("mvn", 0xEA6F_0000, Short::Two(0x43C0), TWO);
+    LSL = row("lsl", 0xFA00_F000, Short::Same(0x4080), THREE);
+    LSR = row("lsr", 0xFA20_F000, Short::Same(0x40C0), THREE);
+    ASR = row("asr", 0xFA40_F000, Short::Same(0x4100), THREE);
+    LSL_NUMBER = shift("lsl", 0, 0x0000);
+    LSR_NUMBER = shift("lsr", 1, 0x0800);
+    ASR_NUMBER = shift("asr", 2, 0x1000);
+    ADD_LSL = shifted("add", 0xEB00_0000, 0);
+    ADD_LSR = shifted("add", 0xEB00_0000, 1);
+    ADD_ASR = shifted("add", 0xEB00_0000, 2);
+    SUB_LSL = shifted("sub", 0xEBA0_0000, 0);
+    SUB_LSR = shifted("sub", 0xEBA0_0000, 1);
+    SUB_ASR = shifted("sub", 0xEBA0_0000, 2);
+    ORR_LSL = shifted("orr", 0xEA40_0000, 0);
+    ORR_LSR = shifted("orr", 0xEA40_0000, 1);
+    ORR_ASR = shifted("orr", 0xEA40_0000, 2);
+    EOR_LSL = shifted("eor", 0xEA80_0000, 0);
+    EOR_LSR = shifted("eor", 0xEA80_0000, 1);
+    EOR_ASR = shifted("eor", 0xEA80_0000, 2);
 
-/// All rows but those of vectors, which the decoder of the tests does not know.
-#[cfg(test)]
-pub(super) const EVERY: &[&Row] = &[
-    &ADD,
-    &SUB,
-    &ADDS,
-    &SUBS,
-    &ADC,
-    &SBC,
-    &AND,
-    &ORR,
-    &EOR,
-    &MVN,
-    &LSL,
-    &LSR,
-    &ASR,
-    &LSL_NUMBER,
-    &LSR_NUMBER,
-    &ASR_NUMBER,
-    &ADD_LSL,
-    &ADD_LSR,
-    &ADD_ASR,
-    &SUB_LSL,
-    &SUB_LSR,
-    &SUB_ASR,
-    &ORR_LSL,
-    &ORR_LSR,
-    &ORR_ASR,
-    &EOR_LSL,
-    &EOR_LSR,
-    &EOR_ASR,
-    &ADD_TWELVE,
-    &SUB_TWELVE,
-    &ADD_NUMBER,
-    &SUB_NUMBER,
-    &AND_NUMBER,
-    &BIC_NUMBER,
-    &ORR_NUMBER,
-    &EOR_NUMBER,
-    &MUL,
-    &MLA,
-    &MLS,
-    &SMULL,
-    &UMULL,
-    &SDIV,
-    &UDIV,
-    &CLZ,
-    &SXTB,
-    &SXTH,
-    &UXTB,
-    &UXTH,
-    &SSAT,
-    &USAT,
-    &SSAT_ASR,
-    &USAT_ASR,
-    &SMMUL,
-    &SMMLA,
-    &SXTB16,
-    &SXTB16_ODD,
-    &PKHBT_LOWER,
-    &PKHBT,
-    &PKHTB_UPPER,
-    &SMLAD,
-    &SMLABB,
-    &SMLABT,
-    &SMLATB,
-    &SMLATT,
-    &VADD,
-    &VSUB,
-    &VMUL,
-    &VDIV,
-    &VFMA,
-    &VNEG,
-    &VABS,
-    &VSQRT,
-    &VCVT_FROM_SIGNED,
-    &VCVT_FROM_UNSIGNED,
-    &VCVT_TO_SIGNED,
-    &VCVT_TO_UNSIGNED,
-    &VCVT_FROM_HALF,
-    &VCVT_TO_HALF,
-    &VMOV_TO_SINGLE,
-    &VMOV_FROM_SINGLE,
-    &VADD_DOUBLE,
-    &VSUB_DOUBLE,
-    &VMUL_DOUBLE,
-    &VDIV_DOUBLE,
-    &VFMA_DOUBLE,
-    &VNEG_DOUBLE,
-    &VABS_DOUBLE,
-    &VSQRT_DOUBLE,
-    &VRINTZ_DOUBLE,
-    &VRINTN_DOUBLE,
-    &VRINTP_DOUBLE,
-    &VRINTM_DOUBLE,
-    &VCVT_DOUBLE_FROM_SIGNED,
-    &VCVT_DOUBLE_FROM_UNSIGNED,
-    &VCVT_DOUBLE_TO_SIGNED,
-    &VCVT_DOUBLE_TO_UNSIGNED,
-    &VCVT_TO_DOUBLE,
-    &VCVT_FROM_DOUBLE,
-    &VMOV_TO_DOUBLE,
-    &VMOV_FROM_DOUBLE,
-];
+    ADD_TWELVE = row("add", 0xF200_0000, Short::Small(0x1C00, 0x3000), TWELVE);
+    SUB_TWELVE = row("sub", 0xF2A0_0000, Short::Small(0x1E00, 0x3800), TWELVE);
+    ADD_NUMBER = row("add", 0xF100_0000, Short::None, MODIFIED);
+    SUB_NUMBER = row("sub", 0xF1A0_0000, Short::None, MODIFIED);
+    AND_NUMBER = row("and", 0xF000_0000, Short::None, MODIFIED);
+    BIC_NUMBER = row("bic", 0xF020_0000, Short::None, MODIFIED);
+    ORR_NUMBER = row("orr", 0xF040_0000, Short::None, MODIFIED);
+    EOR_NUMBER = row("eor", 0xF080_0000, Short::None, MODIFIED);
+
+    MUL = row("mul", 0xFB00_F000, Short::Either(0x4340), THREE);
+    MLA = row("mla", 0xFB00_0000, Short::None, FOUR);
+    MLS = row("mls", 0xFB00_0010, Short::None, FOUR);
+    SMULL = row("smull", 0xFB80_0000, Short::None, LONG);
+    UMULL = row("umull", 0xFBA0_0000, Short::None, LONG);
+    SDIV = row("sdiv", 0xFB90_F0F0, Short::None, THREE);
+    UDIV = row("udiv", 0xFBB0_F0F0, Short::None, THREE);
+    CLZ = row("clz", 0xFAB0_F080, Short::None, &[W(D), Slot::Twice(N, M)]);
+    SXTB = row("sxtb", 0xFA4F_F080, Short::Two(0xB240), TWO);
+    SXTH = row("sxth", 0xFA0F_F080, Short::Two(0xB200), TWO);
+    UXTB = row("uxtb", 0xFA5F_F080, Short::Two(0xB2C0), TWO);
+    UXTH = row("uxth", 0xFA1F_F080, Short::Two(0xB280), TWO);
+    /// Signed saturation. The field is the number of bits minus one.
+    SSAT = row("ssat", 0xF300_0000, Short::None, &[W(D), Slot::Number(Number::Five), W(N)]);
+    USAT = row("usat", 0xF380_0000, Short::None, &[W(D), Slot::Number(Number::Five), W(N)]);
+
+    /// Saturation of a word after an arithmetic right shift by at least one.
+    SSAT_ASR = row("ssat", 0xF320_0000, Short::None, SATURATED);
+    USAT_ASR = row("usat", 0xF3A0_0000, Short::None, SATURATED);
+
+    SMMUL = dsp("smmul", 0xFB50_F000, THREE);
+    SMMLA = dsp("smmla", 0xFB50_0000, FOUR);
+    SXTB16 = dsp("sxtb16", 0xFA2F_F080, TWO);
+    /// Sign extension of the second and the fourth byte.
+    SXTB16_ODD = dsp("sxtb16", 0xFA2F_F090, TWO);
+    /// The lower halves of two words, the second one above.
+    PKHBT_LOWER = dsp("pkhbt", 0xEAC0_4000, THREE);
+    /// The lower half of a word, and above it the upper half of another one.
+    PKHBT = dsp("pkhbt", 0xEAC0_0000, THREE);
+    /// The upper half of a word, and below it the upper half of another one.
+    PKHTB_UPPER = dsp("pkhtb", 0xEAC0_4020, THREE);
+    SMLAD = dsp("smlad", 0xFB20_0000, FOUR);
+    SMLABB = dsp("smlabb", 0xFB10_0000, FOUR);
+    SMLABT = dsp("smlabt", 0xFB10_0010, FOUR);
+    SMLATB = dsp("smlatb", 0xFB10_0020, FOUR);
+    SMLATT = dsp("smlatt", 0xFB10_0030, FOUR);
+
+    VADD = two("vadd.f32", 0xEE30_0A00);
+    VSUB = two("vsub.f32", 0xEE30_0A40);
+    VMUL = two("vmul.f32", 0xEE20_0A00);
+    VDIV = two("vdiv.f32", 0xEE80_0A00);
+    VFMA = Row { reads_result: true, ..two("vfma.f32", 0xEEA0_0A00) };
+    VNEG = one("vneg.f32", 0xEEB1_0A40);
+    VABS = one("vabs.f32", 0xEEB0_0AC0);
+    VSQRT = one("vsqrt.f32", 0xEEB1_0AC0);
+    VCVT_FROM_SIGNED = one("vcvt.f32.s32", 0xEEB8_0AC0);
+    VCVT_FROM_UNSIGNED = one("vcvt.f32.u32", 0xEEB8_0A40);
+    VCVT_TO_SIGNED = one("vcvt.s32.f32", 0xEEBD_0AC0);
+    VCVT_TO_UNSIGNED = one("vcvt.u32.f32", 0xEEBC_0AC0);
+    VCVT_FROM_HALF = one("vcvtb.f32.f16", 0xEEB2_0A40);
+    /// Conversion to binary16. The upper half of the result keeps its value.
+    VCVT_TO_HALF = Row { reads_result: true, ..one("vcvtb.f16.f32", 0xEEB3_0A40) };
+    VMOV_TO_SINGLE = single("vmov", 0xEE00_0A10, &[S(Single::N), W(A)]);
+    VMOV_FROM_SINGLE = single("vmov", 0xEE10_0A10, &[W(A), S(Single::N)]);
+
+    VADD_DOUBLE = two_doubles("vadd.f64", 0xEE30_0B00);
+    VSUB_DOUBLE = two_doubles("vsub.f64", 0xEE30_0B40);
+    VMUL_DOUBLE = two_doubles("vmul.f64", 0xEE20_0B00);
+    VDIV_DOUBLE = two_doubles("vdiv.f64", 0xEE80_0B00);
+    VFMA_DOUBLE = Row { reads_result: true, ..two_doubles("vfma.f64", 0xEEA0_0B00) };
+    VNEG_DOUBLE = one_double("vneg.f64", 0xEEB1_0B40);
+    VABS_DOUBLE = one_double("vabs.f64", 0xEEB0_0BC0);
+    VSQRT_DOUBLE = one_double("vsqrt.f64", 0xEEB1_0BC0);
+    /// Rounding to an integer: towards zero, to the nearest, up, and down.
+    VRINTZ_DOUBLE = one_double("vrintz.f64", 0xEEB6_0BC0);
+    VRINTN_DOUBLE = one_double("vrintn.f64", 0xFEB9_0B40);
+    VRINTP_DOUBLE = one_double("vrintp.f64", 0xFEBA_0B40);
+    VRINTM_DOUBLE = one_double("vrintm.f64", 0xFEBB_0B40);
+    VCVT_DOUBLE_FROM_SIGNED = double("vcvt.f64.s32", 0xEEB8_0BC0, &[Slot::Double(Single::D), S(Single::M)]);
+    VCVT_DOUBLE_FROM_UNSIGNED = double("vcvt.f64.u32", 0xEEB8_0B40, &[Slot::Double(Single::D), S(Single::M)]);
+    VCVT_DOUBLE_TO_SIGNED = double("vcvt.s32.f64", 0xEEBD_0BC0, &[S(Single::D), Slot::Double(Single::M)]);
+    VCVT_DOUBLE_TO_UNSIGNED = double("vcvt.u32.f64", 0xEEBC_0BC0, &[S(Single::D), Slot::Double(Single::M)]);
+    VCVT_TO_DOUBLE = double("vcvt.f64.f32", 0xEEB7_0AC0, &[Slot::Double(Single::D), S(Single::M)]);
+    VCVT_FROM_DOUBLE = double("vcvt.f32.f64", 0xEEB7_0BC0, &[S(Single::D), Slot::Double(Single::M)]);
+    VMOV_TO_DOUBLE = double("vmov", 0xEC40_0B10, &[Slot::Double(Single::M), W(A), W(N)]);
+    VMOV_FROM_DOUBLE = double("vmov", 0xEC50_0B10, &[W(A), W(N), Slot::Double(Single::M)]);
+
+    /// Sixteen products of signed bytes, added to a general-purpose register. The manual's other name is VMLADAVA.
+    VMLADAVA = Row {
+        reads_result: true,
+        feature: Feature::Vectors,
+        ..row("vmlava.s8", 0xEEF0_0F20, Short::None, &[Slot::Even(A), Slot::Vector(Single::N), Slot::Vector(Single::M)])
+    };
+
+    VADD_LANES = of_vectors("vadd.i32", 0xEF20_0840, VECTORS);
+    VSUB_LANES = of_vectors("vsub.i32", 0xFF20_0840, VECTORS);
+    VMUL_LANES = of_vectors("vmul.i32", 0xEF20_0950, VECTORS);
+    VMULH = of_vectors("vmulh.s32", 0xEE21_0E01, VECTORS);
+    VQRDMULH = of_vectors("vqrdmulh.s32", 0xFF20_0B40, VECTORS);
+    VADD_WORD = of_vectors("vadd.i32", 0xEE21_0F40, &[V(Single::D), V(Single::N), W(M)]);
+    VMUL_WORD = of_vectors("vmul.i32", 0xEE21_1E60, &[V(Single::D), V(Single::N), W(M)]);
+    VMIN = of_vectors("vmin.s32", 0xEF20_0650, VECTORS);
+    VMAX = of_vectors("vmax.s32", 0xEF20_0640, VECTORS);
+    VMIN_BYTES = of_vectors("vmin.s8", 0xEF00_0650, VECTORS);
+    VMAX_BYTES = of_vectors("vmax.s8", 0xEF00_0640, VECTORS);
+    VMIN_UNSIGNED_BYTES = of_vectors("vmin.u8", 0xFF00_0650, VECTORS);
+    VMAX_UNSIGNED_BYTES = of_vectors("vmax.u8", 0xFF00_0640, VECTORS);
+    VAND = of_vectors("vand", 0xEF00_0150, VECTORS);
+    VORR = of_vectors("vorr", 0xEF20_0150, VECTORS);
+    VEOR = of_vectors("veor", 0xFF00_0150, VECTORS);
+    /// Shift of the lanes of the second operand by those of the third one. The manual writes them so, but their fields are the other way round.
+    VSHL = of_vectors("vshl.s32", 0xEF20_0440, &[V(Single::D), V(Single::M), V(Single::N)]);
+    VSHL_NUMBER = of_vectors("vshl.i32", 0xEFA0_0550, VECTOR_AND_NUMBER[0]);
+    VSHR_NUMBER = of_vectors("vshr.s32", 0xEFA0_0050, VECTOR_AND_NUMBER[1]);
+    VSHR_UNSIGNED_NUMBER = of_vectors("vshr.u32", 0xFFA0_0050, VECTOR_AND_NUMBER[1]);
+    VNEG_LANES = of_vectors("vneg.s32", 0xFFB9_03C0, &[V(Single::D), V(Single::M)]);
+    /// Saturation of lanes to their lower halves. Upper halves keep their values.
+    VQMOVN = narrowing("vqmovnb.s32", 0xEE37_0E01);
+    VQMOVN_HALVES = narrowing("vqmovnb.s16", 0xEE33_0E01);
+    VQMOVUN = narrowing("vqmovunb.s32", 0xEE35_0E81);
+    VQMOVN_UNSIGNED_HALVES = narrowing("vqmovnb.u16", 0xFE33_0E01);
+    VDUP = of_vectors("vdup.32", 0xEEA0_0B10, &[V(Single::N), W(A)]);
+    VDUP_BYTE = of_vectors("vdup.8", 0xEEE0_0B10, &[V(Single::N), W(A)]);
+    /// Words to the first and the third lane. The others are undefined before.
+    VMOV_EVEN = of_vectors("vmov", 0xEC10_0F00, &[V(Single::D), W(M), W(N)]);
+    /// Words to the second and the fourth lane. The others keep their values.
+    VMOV_ODD = Row { reads_result: true, ..of_vectors("vmov", 0xEC10_0F10, &[V(Single::D), W(M), W(N)]) };
+}

@@ -2,6 +2,7 @@
 //! names, there are two rows.
 
 use super::length::Length;
+use crate::own::rows;
 use smallvec::{SmallVec, smallvec};
 
 /// Mandatory prefix; the discriminant is its code in VEX and EVEX.
@@ -309,17 +310,6 @@ impl Row {
     const fn feature(self, feature: Feature) -> Self {
         Self { feature, ..self }
     }
-}
-
-/// Defines a constant for each row, and the list of all rows.
-macro_rules! rows {
-    ($($name:ident = $row:expr;)*) => {
-        $(pub(super) const $name: Row = $row;)*
-
-        /// All rows.
-        #[cfg(test)]
-        pub(super) const ALL: &[&Row] = &[$(&$name),*];
-    };
 }
 
 rows! {

@@ -3,7 +3,7 @@
 use crate::a64::encode::{Assembler, Moved, Operand, Place, access, access_pair, encode};
 use crate::a64::listing::instruction;
 use crate::a64::number::modified;
-use crate::a64::rows::{EVERY, Field, Number, Row, Size, Slot};
+use crate::a64::rows::{ALL, Field, Number, Row, Size, Slot};
 
 const SIZES: [Size; 4] = [Size::B, Size::H, Size::S, Size::D];
 
@@ -93,7 +93,7 @@ fn names(row: &Row) -> Vec<&'static str> {
 #[test]
 fn rows_decode_to_themselves() {
     let mut wrong = vec![];
-    for (row, size) in EVERY.iter().flat_map(|row| SIZES.map(|size| (*row, size))).filter(|(row, size)| row.has(*size)) {
+    for (row, size) in ALL.iter().flat_map(|row| SIZES.map(|size| (*row, size))).filter(|(row, size)| row.has(*size)) {
         for operands in operands(row, size) {
             let word = encode(row, size, &operands).unwrap();
             let text = instruction(word.to_le_bytes());

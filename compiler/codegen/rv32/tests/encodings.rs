@@ -3,7 +3,7 @@
 use super::decoder::decode;
 use crate::rv32::encode::{Assembler, Operand, encode, shorten};
 use crate::rv32::jump::{Condition, Relation, jump, reaches};
-use crate::rv32::rows::{EVERY, Field, Number, Row, Short, Slot};
+use crate::rv32::rows::{ALL, Field, Number, Row, Short, Slot};
 
 /// Registers of the fields D, A, B and C, of words and of floats: different ones, equal ones, and those that short instructions have.
 const REGISTERS: [[u8; 4]; 7] =
@@ -90,7 +90,7 @@ fn is_short(line: &str, row: &Row, operands: &[Operand]) -> bool {
 #[test]
 fn rows_decode_to_themselves() {
     let (mut code, mut wanted) = (Assembler::default(), vec![]);
-    for row in EVERY {
+    for row in ALL {
         for operands in operands(row) {
             code.word(encode(row, &operands).unwrap());
             wanted.push((row, operands.clone(), false));
@@ -108,7 +108,7 @@ fn rows_decode_to_themselves() {
     let wrong: Vec<String> = wrong.map(|(line, (row, operands, short))| format!("{} {operands:?} {short}: {line}", row.name)).collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     let short: Vec<&str> = wanted.iter().filter(|(_, _, short)| *short).map(|(row, ..)| row.name).collect();
-    let missing = EVERY.iter().filter(|row| row.short != Short::None && !short.contains(&row.name));
+    let missing = ALL.iter().filter(|row| row.short != Short::None && !short.contains(&row.name));
     assert_eq!(missing.map(|row| row.name).collect::<Vec<_>>(), [""; 0], "rows that nothing shortens");
 }
 
@@ -123,7 +123,7 @@ fn numbers_beyond_their_fields_are_refused() {
         ("add", vec![word, word, Operand::Single(3)]),
         ("add", vec![word, word]),
     ] {
-        let row = EVERY.iter().find(|other| other.name == row).unwrap();
+        let row = ALL.iter().find(|other| other.name == row).unwrap();
         assert!(encode(row, &operands).is_err(), "{} {operands:?}", row.name);
     }
 }

@@ -4,7 +4,7 @@ use super::decoder::decode;
 use crate::own::InstructionSet;
 use crate::thumb::access::{Moved, Place, access, access_and_step, access_double, access_float, access_pair};
 use crate::thumb::encode::{Assembler, Flags, Operand, encode, shorten};
-use crate::thumb::rows::{EVERY, Field, Number, PKHBT_LOWER, PKHTB_UPPER, Row, SXTB16_ODD, Short, Single, Slot};
+use crate::thumb::rows::{ALL, Feature, Field, Number, PKHBT_LOWER, PKHTB_UPPER, Row, SXTB16_ODD, Short, Single, Slot};
 use crate::thumb::set::{Condition, Thumb2};
 use modelc_machine::machine;
 
@@ -86,10 +86,11 @@ fn is(line: &str, row: &Row, operands: &[Operand], short: bool) -> bool {
     named && (same(&wanted) || once)
 }
 
+/// Tests all rows but those of vectors, which another architecture of the decoder has.
 #[test]
 fn rows_decode_to_themselves() {
     let (mut code, mut wanted) = (Assembler::default(), vec![]);
-    for row in EVERY {
+    for row in ALL.iter().filter(|row| row.feature != Feature::Vectors) {
         for operands in operands(row) {
             code.word(encode(row, &operands).unwrap());
             wanted.push((row, operands.clone(), false));
