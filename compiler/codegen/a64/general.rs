@@ -10,9 +10,7 @@ use regalloc2::VReg;
 impl Lowering<'_> {
     /// Loads a constant into a general-purpose register.
     pub fn general_number(&mut self, number: i64) -> VReg {
-        let result = self.scalar();
-        self.emit(Op::Constant(number), vec![Arg::Def(result)]);
-        result
+        self.defined(Op::Constant(number), &[])
     }
 
     /// Adds an instruction on two registers.
@@ -53,9 +51,7 @@ impl Lowering<'_> {
 
     /// Returns `yes` if the comparison holds, else `no`.
     pub fn choose(&mut self, flags: Flags, (a, b): (VReg, Arg), yes: VReg, no: VReg) -> VReg {
-        let result = self.scalar();
-        self.emit(Op::CompareSelect(flags), vec![Arg::Def(result), Arg::Use(yes), Arg::Use(no), Arg::Use(a), b]);
-        result
+        self.defined(Op::CompareSelect(flags), &[Arg::Use(yes), Arg::Use(no), Arg::Use(a), b])
     }
 
     /// Computes −x.

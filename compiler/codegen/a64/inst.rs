@@ -2,8 +2,7 @@
 
 use super::encode::Flags;
 use super::rows::{Row, Size};
-use crate::own::{self, Flow, Instruction, has_locals, registers_of};
-use regalloc2::Operand;
+use crate::own::{self, Flow, Opcode};
 
 /// A function of these instructions.
 pub(super) type Function = own::Function<Inst>;
@@ -56,31 +55,26 @@ pub(super) enum Op {
 }
 
 /// An instruction.
-#[derive(Clone, Debug)]
-pub(super) struct Inst {
-    /// The operation.
-    pub op: Op,
-    /// Its operands.
-    pub args: Vec<Arg>,
-}
+pub(super) type Inst = own::Inst<Op>;
 
-impl Instruction for Inst {
-    fn operands(&self, list: &mut Vec<Operand>) {
-        registers_of(&self.args, list);
-    }
+impl Opcode for Op {
+    type Number = i64;
 
-    fn flow(&self) -> Flow {
-        match self.op {
-            Op::Jump => Flow::Jump,
-            Op::CompareBranch(_) | Op::TestBranch => Flow::Branch,
-            Op::Return(_) => Flow::Return,
-            Op::Parameters => Flow::Straight { pure: false },
-            Op::Row(row, _) => Flow::Straight { pure: row.pure },
-            _ => Flow::Straight { pure: matches!(self.args.first(), Some(Arg::Def(_))) },
+    const JUMP: Self = Self::Jump;
+    const BRANCH_IF_LESS: Self = Self::CompareBranch(Flags::Less);
+    const LOAD_ADDRESS: Self = Self::LoadAddress;
+    const CONSTANT: fn(i64) -> Self = Self::Constant;
+    const RETURN: fn(i32) -> Self = Self::Return;
+    const NUMBER: fn(i64) -> i64 = |number| number;
+
+    fn flow(inst: &Inst) -> Flow {
+        match inst.op {
+            Self::Jump => Flow::Jump,
+            Self::CompareBranch(_) | Self::TestBranch => Flow::Branch,
+            Self::Return(_) => Flow::Return,
+            Self::Parameters => Flow::Straight { pure: false },
+            Self::Row(row, _) => Flow::Straight { pure: row.pure },
+            _ => Flow::Straight { pure: inst.only_defines() },
         }
-    }
-
-    fn reads_locals(&self) -> bool {
-        self.op != Op::LoadAddress && has_locals(&self.args)
     }
 }

@@ -1,7 +1,7 @@
 //! State of the lowering of a kernel, and emission of instructions with new result registers.
 
 use super::held::{Held, Made, Vector, is_general};
-use super::inst::{Arg, Inst, Op};
+use super::inst::{Arg, Op};
 use super::registers::{GENERAL, PARAMETERS, VECTOR};
 use super::rows::{self, Row, Size};
 use crate::CodegenError;
@@ -91,23 +91,14 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Adds an instruction at the end of the block.
-    pub fn emit(&mut self, op: Op, args: Vec<Arg>) {
-        self.push(Inst { op, args });
-    }
-
     /// Adds a row's instruction with a new vector register as its result.
     pub fn row(&mut self, row: &'static Row, size: Size, args: &[Arg]) -> VReg {
-        let result = self.register(VECTOR);
-        self.emit(Op::Row(row, size), [&[Arg::Def(result)], args].concat());
-        result
+        self.defined_in(VECTOR, Op::Row(row, size), args)
     }
 
     /// Adds a row's instruction with a new general-purpose register as its result.
     pub fn general_row(&mut self, row: &'static Row, size: Size, args: &[Arg]) -> VReg {
-        let result = self.scalar();
-        self.emit(Op::Row(row, size), [&[Arg::Def(result)], args].concat());
-        result
+        self.defined(Op::Row(row, size), args)
     }
 
     /// Adds an instruction on two registers.

@@ -26,9 +26,7 @@ impl Lowering<'_> {
                 Some(number) => Arg::Number(number),
                 None => Arg::Use(self.general(b)?),
             };
-            let result = self.scalar();
-            self.emit(Op::CompareSet(flags(op)), vec![Arg::Def(result), Arg::Use(x), y]);
-            return Ok(Held::General(result));
+            return Ok(Held::General(self.defined(Op::CompareSet(flags(op)), &[Arg::Use(x), y])));
         }
         let (x, y) = (self.vector(a)?, self.vector(b)?);
         let mask = self.compare_lanes(op, ty.lane, &x, &y);

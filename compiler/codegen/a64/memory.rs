@@ -46,17 +46,13 @@ impl Lowering<'_> {
 
     /// Loads a whole register from memory that is read-only in the kernel.
     fn load_input(&mut self, place: Address) -> VReg {
-        let result = self.register(VECTOR);
-        self.emit(Op::LoadInput, vec![Arg::Def(result), Arg::Memory(place)]);
-        result
+        self.defined_in(VECTOR, Op::LoadInput, &[Arg::Memory(place)])
     }
 
     /// Loads 1 to 16 bytes into the low end of a register, with zeros above.
     fn load_some(&mut self, place: Address, bytes: u32) -> VReg {
         if bytes.is_power_of_two() {
-            let result = self.register(VECTOR);
-            self.emit(Op::LoadVector(bytes), vec![Arg::Def(result), Arg::Memory(place)]);
-            return result;
+            return self.defined_in(VECTOR, Op::LoadVector(bytes), &[Arg::Memory(place)]);
         }
         if bytes < 8 {
             let word = self.load_word(place, bytes);
@@ -70,9 +66,7 @@ impl Lowering<'_> {
     }
 
     fn load_general(&mut self, place: Address, bytes: u32) -> VReg {
-        let result = self.scalar();
-        self.emit(Op::Load(bytes, false), vec![Arg::Def(result), Arg::Memory(place)]);
-        result
+        self.defined(Op::Load(bytes, false), &[Arg::Memory(place)])
     }
 
     /// Loads 3, 5, 6 or 7 bytes into a general-purpose register, as two overlapping words.

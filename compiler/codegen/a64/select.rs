@@ -1,6 +1,6 @@
 //! Instruction selection: the instructions that each kernel instruction becomes.
 
-use super::encode::{Flags, reaches};
+use super::encode::reaches;
 use super::general::sum;
 use super::held::{Held, Vector, is_general, lane_bytes, part_count};
 use super::inst::{Arg, Inst as MachineInst, Op};
@@ -8,17 +8,13 @@ use super::lowering::{Lowering, Neon};
 use super::registers::{GENERAL, VECTOR};
 use super::rows::{self, Row, Size};
 use crate::bug::{Mistake, Route};
-use crate::own::{Access, Address, Bound, Select};
+use crate::own::{Access, Address, Select};
 use crate::{CodegenError, Operation};
 use modelc_kernel::{Inst, Lane, Type, Value};
 use regalloc2::{RegClass, VReg};
 
-fn inst(op: Op, args: &[Arg]) -> MachineInst {
-    MachineInst { op, args: args.to_vec() }
-}
-
 fn general(row: &'static Row, args: &[Arg]) -> MachineInst {
-    inst(Op::Row(row, Size::D), args)
+    MachineInst::new(Op::Row(row, Size::D), args)
 }
 
 /// Tests whether all instructions of an access can use a base and a displacement.
@@ -36,7 +32,7 @@ fn all_reach(displacement: i64, access: Access) -> bool {
 }
 
 impl Select for Neon {
-    type Inst = MachineInst;
+    type Op = Op;
     type Held = Held;
 
     const SCALARS: RegClass = GENERAL;
@@ -44,10 +40,6 @@ impl Select for Neon {
 
     fn level(&self) -> &'static str {
         self.level
-    }
-
-    fn number(to: VReg, number: i64) -> MachineInst {
-        inst(Op::Constant(number), &[Arg::Def(to)])
     }
 
     fn sum(to: VReg, a: VReg, b: VReg) -> MachineInst {
@@ -88,10 +80,6 @@ impl Select for Neon {
         Some(general(&rows::ADD_X, &[Arg::Def(to), Arg::Use(a), Arg::Use(a), Arg::Number(count)]))
     }
 
-    fn load_address(to: VReg, address: Address) -> MachineInst {
-        inst(Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)])
-    }
-
     fn legal(address: Address, access: Access) -> bool {
         match (address.index, access) {
             (None, _) => all_reach(address.displacement.into(), access),
@@ -103,28 +91,12 @@ impl Select for Neon {
         }
     }
 
-    fn jump() -> MachineInst {
-        inst(Op::Jump, &[])
-    }
-
     fn branch_if(register: VReg) -> MachineInst {
-        inst(Op::TestBranch, &[Arg::Use(register)])
-    }
-
-    fn branch_if_less(register: VReg, bound: Bound) -> MachineInst {
-        let bound = match bound {
-            Bound::Register(bound) => Arg::Use(bound),
-            Bound::Number(number) => Arg::Number(number),
-        };
-        inst(Op::CompareBranch(Flags::Less), &[Arg::Use(register), bound])
+        MachineInst::new(Op::TestBranch, &[Arg::Use(register)])
     }
 
     fn compares_with(number: i64) -> bool {
         number.unsigned_abs() < 1 << 12
-    }
-
-    fn leave(status: i32) -> MachineInst {
-        inst(Op::Return(status), &[])
     }
 
     fn scalar_of(held: &Held) -> Option<VReg> {

@@ -85,12 +85,3 @@ impl Access {
         Self::Memory { unit: bytes, bytes }
     }
 }
-
-/// The end of a counted loop.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bound {
-    /// A register.
-    Register(VReg),
-    /// A constant.
-    Number(i64),
-}

@@ -2,18 +2,19 @@
 //! its registers. So loop-invariant parts are computed before a loop.
 
 use super::address::{Access, Address, Base};
+use super::inst::Inst;
 use super::lowering::{Lowering, Select};
 use super::scope::{Linear, Scope, Terms};
 use crate::CodegenError;
 use crate::bug::{Form, Mistake};
 use cranelift_entity::EntityRef;
-use modelc_kernel::{Buffer, Inst, Type, Value};
+use modelc_kernel::{Buffer, Inst as KernelInst, Type, Value};
 use regalloc2::VReg;
 
 impl<S: Select> Lowering<'_, S> {
     /// Notes a constant or a sum of indices, which needs no instruction. Returns `false` for other instructions.
-    pub fn note(&mut self, inst: &Inst, result: Value) -> bool {
-        if let Inst::Constant { bits } = inst {
+    pub fn note(&mut self, inst: &KernelInst, result: Value) -> bool {
+        if let KernelInst::Constant { bits } = inst {
             self.constants.insert(result, *bits);
             return true;
         }
@@ -42,7 +43,7 @@ impl<S: Select> Lowering<'_, S> {
     }
 
     /// Adds an instruction to the region at a depth, at most the current depth.
-    fn push_at(&mut self, depth: usize, inst: S::Inst) {
+    fn push_at(&mut self, depth: usize, inst: Inst<S::Op>) {
         let block = match self.scopes.get(depth) {
             Some(Scope { outlet: Some(outlet), .. }) if depth < self.depth() => *outlet,
             _ => self.block,

@@ -1,9 +1,10 @@
 //! Lowering of a kernel to instructions over virtual registers, one kernel instruction after the other. The trait [`Select`] selects an instruction set's
 //! instructions.
 
-use super::address::{Access, Address, Base, Bound};
+use super::address::{Access, Address, Base};
+use super::arg::Arg;
 use super::function::{Block, Edge, Function};
-use super::instruction::Instruction;
+use super::inst::{Inst, Opcode};
 use super::places::places;
 use super::scope::{MOST_TERMS, Scope};
 use crate::bug::{Form, Mistake};
@@ -13,7 +14,7 @@ use crate::{CodegenError, Operation};
 use cranelift_entity::{EntityRef, EntitySet};
 use modelc_kernel::indices::Indices;
 use modelc_kernel::verify::is_toward_zero;
-use modelc_kernel::{Buffer, Inst, Kernel, Region, Type, Value};
+use modelc_kernel::{Buffer, Inst as KernelInst, Kernel, Region, Type, Value};
 use regalloc2::{RegClass, VReg};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -23,8 +24,8 @@ use std::collections::BTreeMap;
 ///
 /// Indices, and conditions as 0 or 1, are scalars in registers of the class [`Self::SCALARS`].
 pub trait Select: Sized {
-    /// Instructions over virtual registers.
-    type Inst: Instruction;
+    /// Operations of instructions over virtual registers.
+    type Op: Opcode;
     /// The registers that hold a value.
     type Held: Clone;
 
@@ -37,41 +38,39 @@ pub trait Select: Sized {
     fn level(&self) -> &'static str;
 
     /// Makes `to = number`.
-    fn number(to: VReg, number: i64) -> Self::Inst;
+    fn number(to: VReg, number: i64) -> Inst<Self::Op> {
+        Inst::new(Self::Op::CONSTANT(number), &[Arg::Def(to)])
+    }
     /// Makes `to = a + b`.
-    fn sum(to: VReg, a: VReg, b: VReg) -> Self::Inst;
+    fn sum(to: VReg, a: VReg, b: VReg) -> Inst<Self::Op>;
     /// Makes `to = a + number`, for a number that [`Select::adds`] accepts.
-    fn sum_with(to: VReg, a: VReg, number: i64) -> Self::Inst;
+    fn sum_with(to: VReg, a: VReg, number: i64) -> Inst<Self::Op>;
     /// Tests whether one instruction adds a constant.
     fn adds(number: i64) -> bool;
     /// Makes `to = a + number` for a loop counter `a`, whose next value is `to`. `None` if this takes more than one instruction.
-    fn advance(to: VReg, a: VReg, number: i64) -> Option<Self::Inst>;
+    fn advance(to: VReg, a: VReg, number: i64) -> Option<Inst<Self::Op>>;
     /// Makes `to = a · b`.
-    fn product(to: VReg, a: VReg, b: VReg) -> Self::Inst;
+    fn product(to: VReg, a: VReg, b: VReg) -> Inst<Self::Op>;
     /// Makes `to = a · factor`. `None` if this takes more than one instruction.
-    fn multiple(to: VReg, a: VReg, factor: i64) -> Option<Self::Inst>;
+    fn multiple(to: VReg, a: VReg, factor: i64) -> Option<Inst<Self::Op>>;
     /// Makes `to = address`.
-    fn load_address(to: VReg, address: Address) -> Self::Inst;
+    fn load_address(to: VReg, address: Address) -> Inst<Self::Op> {
+        Inst::new(Self::Op::LOAD_ADDRESS, &[Arg::Def(to), Arg::Memory(address)])
+    }
     /// Tests whether the instructions of an access, or [`Select::load_address`], can have the whole address as operand.
     fn legal(address: Address, access: Access) -> bool;
 
-    /// Makes a jump to the block of its edge.
-    fn jump() -> Self::Inst;
     /// Makes a branch to the first block if a register is not 0.
-    fn branch_if(register: VReg) -> Self::Inst;
+    fn branch_if(register: VReg) -> Inst<Self::Op>;
     /// Makes a branch to the first block if a condition holds.
     ///
     /// # Errors
     /// The errors of [`Select::enter`].
-    fn branch_on(lowering: &mut Lowering<'_, Self>, condition: Value) -> Result<Self::Inst, CodegenError> {
+    fn branch_on(lowering: &mut Lowering<'_, Self>, condition: Value) -> Result<Inst<Self::Op>, CodegenError> {
         Ok(Self::branch_if(lowering.general(condition)?))
     }
-    /// Makes a branch to the first block if a register is less than a bound, as signed numbers.
-    fn branch_if_less(register: VReg, bound: Bound) -> Self::Inst;
-    /// Tests whether [`Select::branch_if_less`] can have a constant as bound.
+    /// Tests whether [`Opcode::BRANCH_IF_LESS`] can have a constant as bound.
     fn compares_with(number: i64) -> bool;
-    /// Makes an instruction that returns a status.
-    fn leave(status: i32) -> Self::Inst;
 
     /// Returns the register of a scalar.
     fn scalar_of(held: &Self::Held) -> Option<VReg>;
@@ -103,13 +102,16 @@ pub trait Select: Sized {
     ///
     /// # Errors
     /// The errors of [`Select::enter`].
-    fn value(lowering: &mut Lowering<'_, Self>, inst: &Inst, result: Value) -> Result<Self::Held, CodegenError>;
+    fn value(lowering: &mut Lowering<'_, Self>, inst: &KernelInst, result: Value) -> Result<Self::Held, CodegenError>;
     /// Lowers a store.
     ///
     /// # Errors
     /// The errors of [`Select::enter`].
-    fn store(lowering: &mut Lowering<'_, Self>, inst: &Inst) -> Result<(), CodegenError>;
+    fn store(lowering: &mut Lowering<'_, Self>, inst: &KernelInst) -> Result<(), CodegenError>;
 }
+
+/// An operand of a set's instructions.
+type ArgOf<S> = Arg<<<S as Select>::Op as Opcode>::Number>;
 
 /// Way in which a set of words holds loaded lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -132,7 +134,7 @@ pub struct Lowering<'a, S: Select> {
     /// State of the instruction set.
     pub set: S,
     /// The function written so far.
-    pub function: Function<S::Inst>,
+    pub function: Function<Inst<S::Op>>,
     /// The current block.
     pub block: Block,
     /// Bits of values that are constants.
@@ -161,15 +163,15 @@ pub struct Lowering<'a, S: Select> {
 ///
 /// # Errors
 /// [`CodegenError::Bug`] if the kernel breaks a rule of its language.
-pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<S::Inst>, CodegenError> {
+pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<Inst<S::Op>>, CodegenError> {
     let mut lowering = Lowering::new(kernel, set);
     lowering.function.toward_zero = is_toward_zero(kernel);
     S::enter(&mut lowering)?;
     lowering.statements(&kernel.body)?;
-    lowering.end(S::leave(0), vec![]);
+    lowering.end(Inst::new(S::Op::RETURN(0), &[]), vec![]);
     for (status, block) in std::mem::take(&mut lowering.failures) {
         lowering.start(block);
-        lowering.end(S::leave(status), vec![]);
+        lowering.end(Inst::new(S::Op::RETURN(status), &[]), vec![]);
     }
     Ok(lowering.function)
 }
@@ -241,15 +243,32 @@ impl<'a, S: Select> Lowering<'a, S> {
     }
 
     /// Ends the current block.
-    pub(super) fn end(&mut self, inst: S::Inst, edges: Vec<Edge>) {
+    pub(super) fn end(&mut self, inst: Inst<S::Op>, edges: Vec<Edge>) {
         let block = self.block;
         self.function.at(block).end = Some((inst, edges));
     }
 
     /// Adds an instruction at the end of the current block.
-    pub fn push(&mut self, inst: S::Inst) {
+    pub fn push(&mut self, inst: Inst<S::Op>) {
         let block = self.block;
         self.function.at(block).insts.push(inst);
+    }
+
+    /// Adds an instruction at the end of the block.
+    pub fn emit(&mut self, op: S::Op, args: Vec<ArgOf<S>>) {
+        self.push(Inst { op, args });
+    }
+
+    /// Adds an operation with a new register of a class before the given operands.
+    pub fn defined_in(&mut self, class: RegClass, op: S::Op, args: &[ArgOf<S>]) -> VReg {
+        let result = self.register(class);
+        self.emit(op, [&[Arg::Def(result)], args].concat());
+        result
+    }
+
+    /// Adds an operation with a new scalar register before the given operands.
+    pub fn defined(&mut self, op: S::Op, args: &[ArgOf<S>]) -> VReg {
+        self.defined_in(S::SCALARS, op, args)
     }
 
     /// Makes a new register for a scalar.
@@ -318,10 +337,10 @@ impl<'a, S: Select> Lowering<'a, S> {
     pub(super) fn statements(&mut self, region: &Region) -> Result<(), CodegenError> {
         for statement in &region.statements {
             match &statement.inst {
-                Inst::For { .. } | Inst::Loop { .. } | Inst::If { .. } | Inst::FailIf { .. } => {
+                KernelInst::For { .. } | KernelInst::Loop { .. } | KernelInst::If { .. } | KernelInst::FailIf { .. } => {
                     self.control(&statement.inst, &statement.results)?;
                 }
-                Inst::Store { .. } => S::store(self, &statement.inst)?,
+                KernelInst::Store { .. } => S::store(self, &statement.inst)?,
                 inst => {
                     let [result] = statement.results[..] else {
                         return self.bug(Mistake::Results(statement.results.len()));

@@ -13,6 +13,7 @@ mod check;
 mod error;
 mod function;
 mod indices;
+mod inst;
 mod instruction;
 mod invariants;
 mod kernels;
@@ -32,13 +33,14 @@ pub mod words;
 #[cfg(test)]
 mod tests;
 
-pub use address::{Access, Address, Base, Bound};
-pub use arg::{Arg, has_locals, memory_of, registers_of};
+pub use address::{Access, Address, Base};
+pub use arg::{Arg, memory_of};
 pub use assemble::assemble;
 pub use back_end::LongBackEnd;
 pub use buffer::Buffer;
 pub use error::{AddressError, AssemblyError, Missing, NumberError, Position, RowFault};
 pub use function::{Block, BlockData, Edge, Function};
+pub use inst::{Inst, Opcode};
 pub use instruction::{Flow, Instruction, InstructionSet, Need, Reach};
 pub use invariants::move_numbers;
 pub use kernels::KernelCompiler;

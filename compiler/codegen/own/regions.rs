@@ -1,12 +1,13 @@
 //! Lowering of loops, branches and failures. Only jumps pass values along an edge, so that no edge must be split later.
 
-use super::address::Bound;
+use super::arg::Arg;
 use super::function::{Block, Edge};
+use super::inst::{Inst, Opcode};
 use super::lowering::{Lowering, Select};
 use super::scope::Scope;
 use crate::CodegenError;
 use crate::bug::{Mistake, Route};
-use modelc_kernel::{Inst, Region, Value};
+use modelc_kernel::{Inst as KernelInst, Region, Value};
 use regalloc2::VReg;
 
 /// Bounds and step of a counted loop.
@@ -18,14 +19,14 @@ struct Counter {
 
 impl<S: Select> Lowering<'_, S> {
     /// Lowers an instruction with regions, or one that may leave the kernel.
-    pub(super) fn control(&mut self, inst: &Inst, results: &[Value]) -> Result<(), CodegenError> {
+    pub(super) fn control(&mut self, inst: &KernelInst, results: &[Value]) -> Result<(), CodegenError> {
         match inst {
-            Inst::For { start, end, step, carried, body, .. } => {
+            KernelInst::For { start, end, step, carried, body, .. } => {
                 self.counted_loop(&Counter { start: *start, end: *end, step: *step }, carried, body, results)
             }
-            Inst::Loop { carried, body } => self.repeat_while(carried, body, results),
-            Inst::If { condition, then, otherwise } => self.either(*condition, then, otherwise, results),
-            Inst::FailIf { condition, status } => {
+            KernelInst::Loop { carried, body } => self.repeat_while(carried, body, results),
+            KernelInst::If { condition, then, otherwise } => self.either(*condition, then, otherwise, results),
+            KernelInst::FailIf { condition, status } => {
                 let failure = self.failure(*status);
                 let (go_on, fail) = (self.function.block(), self.function.block());
                 let branch = S::branch_on(self, *condition)?;
@@ -39,11 +40,12 @@ impl<S: Select> Lowering<'_, S> {
         }
     }
 
-    fn jump(&mut self, to: Block, arguments: Vec<VReg>) {
-        self.end(S::jump(), vec![Edge { to, arguments }]);
+    /// Ends the current block with a jump.
+    pub(super) fn jump(&mut self, to: Block, arguments: Vec<VReg>) {
+        self.end(Inst::new(S::Op::JUMP, &[]), vec![Edge { to, arguments }]);
     }
 
-    fn branch(&mut self, inst: S::Inst, to: [Block; 2]) {
+    fn branch(&mut self, inst: Inst<S::Op>, to: [Block; 2]) {
         let edges = to.map(|to| Edge { to, arguments: vec![] });
         self.end(inst, edges.to_vec());
     }
@@ -88,8 +90,8 @@ impl<S: Select> Lowering<'_, S> {
         let certain = first.zip(last).is_some_and(|(first, last)| first < last);
         let start = self.general(counter.start)?;
         let end = match last.filter(|&number| S::compares_with(number)) {
-            Some(number) => Bound::Number(number),
-            None => Bound::Register(self.general(counter.end)?),
+            Some(number) => Arg::Number(S::Op::NUMBER(number)),
+            None => Arg::Use(self.general(counter.end)?),
         };
         let begin = self.arguments(carried, results)?;
         let (head, exit) = (self.function.block(), self.function.block());
@@ -100,7 +102,7 @@ impl<S: Select> Lowering<'_, S> {
             self.jump(head, entry);
         } else {
             let (enter, skip) = (self.function.block(), self.function.block());
-            self.branch(S::branch_if_less(start, end), [enter, skip]);
+            self.branch(Inst::new(S::Op::BRANCH_IF_LESS, &[Arg::Use(start), end]), [enter, skip]);
             self.start(skip);
             self.jump(exit, begin);
             self.start(enter);
@@ -129,13 +131,13 @@ impl<S: Select> Lowering<'_, S> {
             }
         }
         let again: Vec<VReg> = std::iter::once(next).chain(yields.iter().copied()).collect();
-        self.leave(S::branch_if_less(next, end), (head, again), (exit, yields));
+        self.leave(Inst::new(S::Op::BRANCH_IF_LESS, &[Arg::Use(next), end]), (head, again), (exit, yields));
         self.finish_loop(head, exit, inner_loops, results);
         Ok(())
     }
 
     /// Ends a loop's body with a branch: to its next round, or out of the loop.
-    fn leave(&mut self, inst: S::Inst, again: (Block, Vec<VReg>), out: (Block, Vec<VReg>)) {
+    fn leave(&mut self, inst: Inst<S::Op>, again: (Block, Vec<VReg>), out: (Block, Vec<VReg>)) {
         let (latch, leave) = (self.function.block(), self.function.block());
         self.branch(inst, [latch, leave]);
         self.start(latch);

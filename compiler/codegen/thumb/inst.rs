@@ -135,7 +135,7 @@ impl words::Operations for Own {
         match inst.op {
             Op::Row(row) => row.pure,
             Op::Own(Self::Step(Moved { store: true, .. }, _) | Self::StepVector(Vector { store: true, .. }, _)) => false,
-            _ => matches!(inst.args.first(), Some(Arg::Def(_) | Arg::EarlyDef(_))),
+            _ => inst.only_defines(),
         }
     }
 

@@ -123,12 +123,7 @@ impl VectorOps for Lowering<'_> {
     }
 
     fn choose_lanes(&mut self, LaneTest { op, a, b }: LaneTest, yes: VReg, no: VReg) -> Result<VReg, CodegenError> {
-        let result = self.register(VECTORS);
-        self.emit(
-            Op::Own(Own::ChooseLanes(flags(op, false))),
-            vec![Arg::Def(result), Arg::Use(yes), Arg::Use(no), Arg::Use(a), Arg::Use(b)],
-        );
-        Ok(result)
+        Ok(self.defined_in(VECTORS, Op::Own(Own::ChooseLanes(flags(op, false))), &[yes, no, a, b].map(Arg::Use)))
     }
 
     fn negate_lanes(&mut self, a: VReg) -> Result<VReg, CodegenError> {

@@ -118,9 +118,7 @@ impl Words for Lowering<'_> {
     }
 
     fn load_float(&mut self, address: Address) -> VReg {
-        let result = self.register(SINGLE);
-        self.emit(Op::Own(Own::LoadFloat), vec![Arg::Def(result), Arg::Memory(address)]);
-        result
+        self.defined_in(SINGLE, Op::Own(Own::LoadFloat), &[Arg::Memory(address)])
     }
 
     fn store_float(&mut self, address: Address, float: VReg) {

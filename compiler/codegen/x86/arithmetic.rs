@@ -253,23 +253,17 @@ impl Lowering<'_> {
             BinaryOp::UnsignedMax => return self.extreme(Condition::Above, x, y),
             _ => return self.divide(op, x, y),
         };
-        let result = self.scalar();
-        self.emit(Op::Arithmetic(arithmetic), vec![Arg::Def(result), Arg::Tied(x), Arg::Use(y)]);
-        result
+        self.defined(Op::Arithmetic(arithmetic), &[Arg::Tied(x), Arg::Use(y)])
     }
 
     /// Returns a if a compares with b as `condition` says, else b.
     pub fn extreme(&mut self, condition: Condition, a: VReg, b: VReg) -> VReg {
-        let result = self.scalar();
-        self.emit(Op::Extreme(condition), vec![Arg::Def(result), Arg::Tied(b), Arg::Use(a)]);
-        result
+        self.defined(Op::Extreme(condition), &[Arg::Tied(b), Arg::Use(a)])
     }
 
     /// Loads a constant into a general-purpose register.
     pub fn general_number(&mut self, number: i64) -> VReg {
-        let result = self.scalar();
-        self.emit(Op::Constant(number), vec![Arg::Def(result)]);
-        result
+        self.defined(Op::Constant(number), &[])
     }
 
     /// Computes a quotient or a remainder of 64-bit numbers. A divisor of 0 gives 0. A division by −1 could trap on the smallest number. So both
@@ -305,16 +299,12 @@ impl Lowering<'_> {
 
     /// Computes −x.
     pub fn negate(&mut self, x: VReg) -> VReg {
-        let result = self.scalar();
-        self.emit(Op::Negate, vec![Arg::Def(result), Arg::Tied(x)]);
-        result
+        self.defined(Op::Negate, &[Arg::Tied(x)])
     }
 
     /// Returns `yes` if the comparison holds, else `no`.
     pub fn choose(&mut self, condition: Condition, (a, b): (VReg, Arg), yes: VReg, no: VReg) -> VReg {
-        let result = self.scalar();
-        self.emit(Op::CompareSelect(condition), vec![Arg::Def(result), Arg::Tied(no), Arg::Use(yes), Arg::Use(a), b]);
-        result
+        self.defined(Op::CompareSelect(condition), &[Arg::Tied(no), Arg::Use(yes), Arg::Use(a), b])
     }
 
     /// Lowers an operation on one value.
@@ -411,11 +401,8 @@ impl Lowering<'_> {
     }
 
     fn leading_zeros_of(&mut self, x: VReg, unused: i32) -> VReg {
-        let count = self.scalar();
-        self.emit(Op::LeadingZeros, vec![Arg::Def(count), Arg::Use(x)]);
-        let result = self.scalar();
-        self.emit(Op::Arithmetic(Arithmetic::Sub), vec![Arg::Def(result), Arg::Tied(count), Arg::Number(unused)]);
-        result
+        let count = self.defined(Op::LeadingZeros, &[Arg::Use(x)]);
+        self.defined(Op::Arithmetic(Arithmetic::Sub), &[Arg::Tied(count), Arg::Number(unused)])
     }
 
     fn general_unary(&mut self, op: UnaryOp, x: VReg) -> VReg {
@@ -426,11 +413,7 @@ impl Lowering<'_> {
                 self.extreme(Condition::Greater, x, negative)
             }
             UnaryOp::CountLeadingZeros => self.leading_zeros_of(x, 0),
-            _ => {
-                let result = self.scalar();
-                self.emit(Op::Not, vec![Arg::Def(result), Arg::Tied(x)]);
-                result
-            }
+            _ => self.defined(Op::Not, &[Arg::Tied(x)]),
         }
     }
 
@@ -454,9 +437,7 @@ impl Lowering<'_> {
                 BinaryOp::ShiftRightSigned => Shift::RightSigned,
                 _ => Shift::RightUnsigned,
             };
-            let result = self.scalar();
-            self.emit(Op::Shift(shift), vec![Arg::Def(result), Arg::Tied(x), Arg::Number(count as i32)]);
-            return Ok(Held::General(result));
+            return Ok(Held::General(self.defined(Op::Shift(shift), &[Arg::Tied(x), Arg::Number(count as i32)])));
         }
         let a = self.vector(a)?;
         Ok(Held::Vector(self.shift_vector(op, &a, count)))

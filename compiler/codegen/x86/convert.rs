@@ -6,6 +6,7 @@ use super::inst::{Arg, Op, Width};
 use super::length::Length;
 use super::lowering::Lowering;
 use super::pack::packs;
+use super::registers::GENERAL;
 use super::rows::{self, Row};
 use crate::bug::Mistake;
 use crate::fold::Narrowed;
@@ -77,9 +78,7 @@ impl Lowering<'_> {
         if bytes == 8 {
             return raw;
         }
-        let result = self.scalar();
-        self.emit(Op::Extend(Width::of(bytes), signed), vec![Arg::Def(result), Arg::Use(raw)]);
-        result
+        self.defined(Op::Extend(Width::of(bytes), signed), &[Arg::Use(raw)])
     }
 
     fn convert_vector(&mut self, op: ConvertOp, a: &Vector, from: Lane, to: Lane) -> Result<Vector, CodegenError> {
@@ -374,10 +373,7 @@ impl Lowering<'_> {
         let lanes: Vec<VReg> = (0..u32::from(a.lanes))
             .map(|i| {
                 let lane = self.piece(a, 8 * i, 8);
-                let result = self.scalar();
-                let op = Op::Vector { row: &rows::VCVTTSD2SI, length: Length::X, zeroing: false, broadcast: false };
-                self.emit(op, vec![Arg::Def(result), Arg::Use(lane)]);
-                result
+                self.row_of(GENERAL, &rows::VCVTTSD2SI, Length::X, &[Arg::Use(lane)])
             })
             .collect();
         self.implode(&lanes, 8)

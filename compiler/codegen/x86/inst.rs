@@ -3,8 +3,7 @@
 use super::encode::Condition;
 use super::length::Length;
 use super::rows::Row;
-use crate::own::{self, Flow, Instruction, has_locals, registers_of};
-use regalloc2::Operand;
+use crate::own::{self, Flow, Opcode};
 
 /// A function of these instructions.
 pub(super) type Function = own::Function<Inst>;
@@ -130,30 +129,25 @@ pub(super) enum Op {
 }
 
 /// An instruction.
-#[derive(Clone, Debug)]
-pub(super) struct Inst {
-    /// The operation.
-    pub op: Op,
-    /// Its operands.
-    pub args: Vec<Arg>,
-}
+pub(super) type Inst = own::Inst<Op>;
 
-impl Instruction for Inst {
-    fn operands(&self, list: &mut Vec<Operand>) {
-        registers_of(&self.args, list);
-    }
+impl Opcode for Op {
+    type Number = i32;
 
-    fn flow(&self) -> Flow {
-        match self.op {
-            Op::Jump => Flow::Jump,
-            Op::CompareBranch(_) | Op::TestBranch => Flow::Branch,
-            Op::Return(_) => Flow::Return,
-            Op::Parameters | Op::Store(_) | Op::Divide { .. } => Flow::Straight { pure: false },
-            _ => Flow::Straight { pure: matches!(self.args.first(), Some(Arg::Def(_))) },
+    const JUMP: Self = Self::Jump;
+    const BRANCH_IF_LESS: Self = Self::CompareBranch(Condition::Less);
+    const LOAD_ADDRESS: Self = Self::LoadAddress;
+    const CONSTANT: fn(i64) -> Self = Self::Constant;
+    const RETURN: fn(i32) -> Self = Self::Return;
+    const NUMBER: fn(i64) -> i32 = |number| number as i32;
+
+    fn flow(inst: &Inst) -> Flow {
+        match inst.op {
+            Self::Jump => Flow::Jump,
+            Self::CompareBranch(_) | Self::TestBranch => Flow::Branch,
+            Self::Return(_) => Flow::Return,
+            Self::Parameters | Self::Store(_) | Self::Divide { .. } => Flow::Straight { pure: false },
+            _ => Flow::Straight { pure: inst.only_defines() },
         }
-    }
-
-    fn reads_locals(&self) -> bool {
-        self.op != Op::LoadAddress && has_locals(&self.args)
     }
 }

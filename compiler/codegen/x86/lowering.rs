@@ -1,7 +1,7 @@
 //! State of the lowering of a kernel, and emission of instructions with new result registers.
 
 use super::held::{Bits, Held, Vector, is_general};
-use super::inst::{Arg, Inst, Op, Width};
+use super::inst::{Arg, Op, Width};
 use super::length::Length;
 use super::registers::{GENERAL, MASK, PARAMETERS, VECTOR};
 use super::rows::{self, Row};
@@ -88,11 +88,6 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Adds an instruction at the end of the block.
-    pub fn emit(&mut self, op: Op, args: Vec<Arg>) {
-        self.push(Inst { op, args });
-    }
-
     /// Adds a row's instruction with a new vector register as its result.
     pub fn row(&mut self, row: &'static Row, length: Length, args: &[Arg]) -> VReg {
         self.row_of(VECTOR, row, length, args)
@@ -100,12 +95,7 @@ impl Lowering<'_> {
 
     /// Adds a row's instruction with a new register of a given class as its result.
     pub fn row_of(&mut self, class: RegClass, row: &'static Row, length: Length, args: &[Arg]) -> VReg {
-        let result = self.register(class);
-        let mut all = Vec::with_capacity(1 + args.len());
-        all.push(Arg::Def(result));
-        all.extend(args);
-        self.emit(Op::Vector { row, length, zeroing: false, broadcast: false }, all);
-        result
+        self.defined_in(class, Op::Vector { row, length, zeroing: false, broadcast: false }, args)
     }
 
     /// Adds an instruction with the operands reg, vvvv, rm.
@@ -158,14 +148,10 @@ impl Lowering<'_> {
     /// Makes a constant of a type.
     pub fn constant_of(&mut self, ty: Type, bits: u64) -> Held {
         if is_general(ty) {
-            let register = self.scalar();
-            self.emit(Op::Constant(bits as i64), vec![Arg::Def(register)]);
-            return Held::General(register);
+            return Held::General(self.general_number(bits as i64));
         }
         if ty.lane == Lane::Mask && self.set.avx512 {
-            let ones = if bits != 0 { -1 } else { 0 };
-            let register = self.scalar();
-            self.emit(Op::Constant(ones), vec![Arg::Def(register)]);
+            let register = self.general_number(if bits != 0 { -1 } else { 0 });
             let mask = self.row_of(MASK, &rows::KMOVQ_LOAD, Length::X, &[Arg::Use(register)]);
             let parts = vec![mask; usize::from(ty.lanes.div_ceil(64))];
             return Held::Bits(Bits { lanes: ty.lanes, per: ty.lanes.min(64), parts });
@@ -193,12 +179,7 @@ impl Lowering<'_> {
 
     /// Moves the lowest 64 bits of a vector register to a general-purpose register.
     pub fn general_of_vector(&mut self, part: VReg) -> VReg {
-        let result = self.scalar();
-        self.emit(
-            Op::Vector { row: &rows::VMOVQ_STORE, length: Length::X, zeroing: false, broadcast: false },
-            vec![Arg::Def(result), Arg::Use(part)],
-        );
-        result
+        self.row_of(GENERAL, &rows::VMOVQ_STORE, Length::X, &[Arg::Use(part)])
     }
 
     /// Moves a result to the registers of its type: a 64-bit scalar leaves the vector registers.

@@ -71,9 +71,7 @@ impl Lowering<'_> {
                 Some(number) => Arg::Number(number),
                 None => Arg::Use(self.general(b)?),
             };
-            let result = self.scalar();
-            self.emit(Op::CompareSet(condition(op)), vec![Arg::Def(result), Arg::Use(x), y]);
-            return Ok(Held::General(result));
+            return Ok(Held::General(self.defined(Op::CompareSet(condition(op)), &[Arg::Use(x), y])));
         }
         let (x, y) = (self.vector(a)?, self.vector(b)?);
         let held = match self.set.avx512 {
@@ -92,9 +90,7 @@ impl Lowering<'_> {
             Held::General(register) => return *register,
         };
         self.emit(Op::Vector { row, length: Length::X, zeroing: false, broadcast: false }, vec![Arg::Def(raw), Arg::Use(part)]);
-        let result = self.scalar();
-        self.emit(Op::Arithmetic(Arithmetic::And), vec![Arg::Def(result), Arg::Tied(raw), Arg::Number(1)]);
-        result
+        self.defined(Op::Arithmetic(Arithmetic::And), &[Arg::Tied(raw), Arg::Number(1)])
     }
 
     fn compare_bits(&mut self, op: CompareOp, lane: Lane, a: &Vector, b: &Vector) -> Bits {
@@ -233,11 +229,7 @@ impl Lowering<'_> {
     /// Computes the complement of a mask.
     pub fn mask_not(&mut self, a: Value) -> Result<Held, CodegenError> {
         Ok(match self.get(a)? {
-            Held::General(x) => {
-                let result = self.scalar();
-                self.emit(Op::Arithmetic(Arithmetic::Xor), vec![Arg::Def(result), Arg::Tied(x), Arg::Number(1)]);
-                Held::General(result)
-            }
+            Held::General(x) => Held::General(self.defined(Op::Arithmetic(Arithmetic::Xor), &[Arg::Tied(x), Arg::Number(1)])),
             Held::Bits(bits) => {
                 let parts = bits.parts.iter().map(|&x| self.row_of(MASK, &rows::KNOTQ, Length::X, &[Arg::Use(x)])).collect();
                 Held::Bits(Bits { parts, ..bits })
@@ -251,9 +243,7 @@ impl Lowering<'_> {
         let ty = self.ty(a);
         if is_general(ty) {
             let (mask, yes, no) = (self.general(mask)?, self.general(a)?, self.general(b)?);
-            let result = self.scalar();
-            self.emit(Op::TestSelect, vec![Arg::Def(result), Arg::Tied(no), Arg::Use(yes), Arg::Use(mask)]);
-            return Ok(Held::General(result));
+            return Ok(Held::General(self.defined(Op::TestSelect, &[Arg::Tied(no), Arg::Use(yes), Arg::Use(mask)])));
         }
         if ty.lane == Lane::Mask {
             // (mask and a) or (not mask and b)

@@ -36,9 +36,7 @@ impl Lowering<'_> {
     pub fn load(&mut self, buffer: Buffer, at: At, active: u16, ty: Type) -> Result<Held, CodegenError> {
         let address = self.address(buffer, at, access(ty))?;
         if is_general(ty) {
-            let result = self.scalar();
-            self.emit(Op::Load(Width::Quad, false), vec![Arg::Def(result), Arg::Memory(address)]);
-            return Ok(Held::General(result));
+            return Ok(Held::General(self.defined(Op::Load(Width::Quad, false), &[Arg::Memory(address)])));
         }
         let bytes = ty.lane.bytes();
         let total = u32::from(ty.lanes) * bytes;
@@ -80,9 +78,7 @@ impl Lowering<'_> {
     }
 
     fn load_general(&mut self, place: Address, bytes: u32) -> VReg {
-        let result = self.scalar();
-        self.emit(Op::Load(Width::of(bytes), false), vec![Arg::Def(result), Arg::Memory(place)]);
-        result
+        self.defined(Op::Load(Width::of(bytes), false), &[Arg::Memory(place)])
     }
 
     /// Loads some bytes into the low end of a register, with zeros above.
@@ -104,10 +100,8 @@ impl Lowering<'_> {
     }
 
     fn load_masked(&mut self, row: &'static Row, length: Length, place: Address, mask: VReg) -> VReg {
-        let result = self.register(VECTOR);
         let op = Op::Vector { row, length, zeroing: true, broadcast: false };
-        self.emit(op, vec![Arg::Def(result), Arg::Masked(mask), Arg::Memory(place)]);
-        result
+        self.defined_in(VECTOR, op, &[Arg::Masked(mask), Arg::Memory(place)])
     }
 
     /// Loads the lanes where a mask is true; the others are zero. AVX-512.
@@ -179,9 +173,7 @@ impl Lowering<'_> {
     }
 
     fn shift_general(&mut self, shift: Shift, x: VReg, count: u32) -> VReg {
-        let result = self.scalar();
-        self.emit(Op::Shift(shift), vec![Arg::Def(result), Arg::Tied(x), Arg::Number(count as i32)]);
-        result
+        self.defined(Op::Shift(shift), &[Arg::Tied(x), Arg::Number(count as i32)])
     }
 
     /// Loads integers with a widening instruction.

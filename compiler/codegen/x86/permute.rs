@@ -4,7 +4,7 @@ use super::held::{Bits, Held, Vector, is_general};
 use super::inst::{Arg, Op, Width};
 use super::length::Length;
 use super::lowering::Lowering;
-use super::registers::MASK;
+use super::registers::{GENERAL, MASK};
 use super::rows::{self, Row};
 use crate::CodegenError;
 use crate::own::Address;
@@ -82,18 +82,13 @@ impl Lowering<'_> {
                 if a.bytes == 8 || a.bytes < 4 && !signed {
                     return raw;
                 }
-                let result = self.scalar();
-                self.emit(Op::Extend(Width::of(a.bytes), signed), vec![Arg::Def(result), Arg::Use(raw)]);
-                result
+                self.defined(Op::Extend(Width::of(a.bytes), signed), &[Arg::Use(raw)])
             })
             .collect()
     }
 
     fn extract_element(&mut self, row: &'static Row, chunk: VReg, lane: i32) -> VReg {
-        let result = self.scalar();
-        let op = Op::Vector { row, length: Length::X, zeroing: false, broadcast: false };
-        self.emit(op, vec![Arg::Def(result), Arg::Use(chunk), Arg::Number(lane)]);
-        result
+        self.row_of(GENERAL, row, Length::X, &[Arg::Use(chunk), Arg::Number(lane)])
     }
 
     /// Makes a vector from the low bytes of general-purpose registers.

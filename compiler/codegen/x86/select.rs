@@ -1,22 +1,17 @@
 //! Instruction selection: the instructions that each kernel instruction becomes.
 
-use super::encode::Condition;
 use super::held::{Bits, Held, Vector, is_general};
 use super::inst::{Arg, Arithmetic, Inst as MachineInst, Op, Shift};
 use super::lowering::{Lowering, Vectors};
 use super::registers::{GENERAL, MASK, VECTOR};
 use crate::CodegenError;
 use crate::bug::{Mistake, Route};
-use crate::own::{Access, Address, Bound, Select};
+use crate::own::{Access, Address, Select};
 use modelc_kernel::{Inst, Lane, Type, Value};
 use regalloc2::{RegClass, VReg};
 
-fn inst(op: Op, args: &[Arg]) -> MachineInst {
-    MachineInst { op, args: args.to_vec() }
-}
-
 impl Select for Vectors {
-    type Inst = MachineInst;
+    type Op = Op;
     type Held = Held;
 
     const SCALARS: RegClass = GENERAL;
@@ -24,10 +19,6 @@ impl Select for Vectors {
 
     fn level(&self) -> &'static str {
         self.level
-    }
-
-    fn number(to: VReg, number: i64) -> MachineInst {
-        inst(Op::Constant(number), &[Arg::Def(to)])
     }
 
     fn sum(to: VReg, a: VReg, b: VReg) -> MachineInst {
@@ -44,24 +35,20 @@ impl Select for Vectors {
 
     fn advance(to: VReg, a: VReg, number: i64) -> Option<MachineInst> {
         let number = i32::try_from(number).ok()?;
-        Some(inst(Op::Arithmetic(Arithmetic::Add), &[Arg::Def(to), Arg::Tied(a), Arg::Number(number)]))
+        Some(MachineInst::new(Op::Arithmetic(Arithmetic::Add), &[Arg::Def(to), Arg::Tied(a), Arg::Number(number)]))
     }
 
     fn product(to: VReg, a: VReg, b: VReg) -> MachineInst {
-        inst(Op::Arithmetic(Arithmetic::Multiply), &[Arg::Def(to), Arg::Tied(a), Arg::Use(b)])
+        MachineInst::new(Op::Arithmetic(Arithmetic::Multiply), &[Arg::Def(to), Arg::Tied(a), Arg::Use(b)])
     }
 
     fn multiple(to: VReg, a: VReg, factor: i64) -> Option<MachineInst> {
         if factor > 0 && factor & (factor - 1) == 0 {
             let count = Arg::Number(factor.trailing_zeros() as i32);
-            return Some(inst(Op::Shift(Shift::Left), &[Arg::Def(to), Arg::Tied(a), count]));
+            return Some(MachineInst::new(Op::Shift(Shift::Left), &[Arg::Def(to), Arg::Tied(a), count]));
         }
         let small = i32::try_from(factor).ok()?;
-        Some(inst(Op::Arithmetic(Arithmetic::Multiply), &[Arg::Def(to), Arg::Tied(a), Arg::Number(small)]))
-    }
-
-    fn load_address(to: VReg, address: Address) -> MachineInst {
-        inst(Op::LoadAddress, &[Arg::Def(to), Arg::Memory(address)])
+        Some(MachineInst::new(Op::Arithmetic(Arithmetic::Multiply), &[Arg::Def(to), Arg::Tied(a), Arg::Number(small)]))
     }
 
     fn legal(address: Address, access: Access) -> bool {
@@ -75,28 +62,12 @@ impl Select for Vectors {
         address.index.is_none_or(|(_, shift)| shift <= 3) && i32::try_from(last).is_ok()
     }
 
-    fn jump() -> MachineInst {
-        inst(Op::Jump, &[])
-    }
-
     fn branch_if(register: VReg) -> MachineInst {
-        inst(Op::TestBranch, &[Arg::Use(register)])
-    }
-
-    fn branch_if_less(register: VReg, bound: Bound) -> MachineInst {
-        let bound = match bound {
-            Bound::Register(bound) => Arg::Use(bound),
-            Bound::Number(number) => Arg::Number(number as i32),
-        };
-        inst(Op::CompareBranch(Condition::Less), &[Arg::Use(register), bound])
+        MachineInst::new(Op::TestBranch, &[Arg::Use(register)])
     }
 
     fn compares_with(number: i64) -> bool {
         i32::try_from(number).is_ok()
-    }
-
-    fn leave(status: i32) -> MachineInst {
-        inst(Op::Return(status), &[])
     }
 
     fn scalar_of(held: &Held) -> Option<VReg> {

@@ -6,7 +6,7 @@ use super::inst::{Inst, Operations};
 use super::ops::Words;
 use super::set::WordSet;
 use crate::driver::language as driver;
-use crate::own::{Emitted, Function, InstructionSet, Lowering, Select, assemble, count_uses, lower, move_numbers, sweep};
+use crate::own::{self, Emitted, Function, InstructionSet, Lowering, Select, assemble, count_uses, lower, move_numbers, sweep};
 use crate::support::Support;
 use crate::{Code, CodegenError, index};
 use modelc_interface::Layout;
@@ -22,11 +22,11 @@ pub const LAYOUT: Layout = Layout { pointer: 4 };
 ///
 /// # Errors
 /// [`CodegenError::Kernel`] when the kernel breaks a rule of its language; [`CodegenError::Unsupported`] when the machine has no way to do an instruction.
-pub fn word_kernel<S: Select, I: InstructionSet<Inst = S::Inst>>(
+pub fn word_kernel<S: Select, I: InstructionSet<Inst = own::Inst<S::Op>>>(
     kernel: &Kernel,
     set: &I,
     state: impl Fn(&Kernel) -> S,
-    fuse: impl Fn(&mut Function<S::Inst>, &[u32]),
+    fuse: impl Fn(&mut Function<own::Inst<S::Op>>, &[u32]),
     most_in_loop: fn(RegClass) -> usize,
 ) -> Result<Emitted, CodegenError> {
     verify(kernel)?;

@@ -52,7 +52,7 @@ struct Driver<'a, 'f, S: Select> {
     passed: Option<usize>,
 }
 
-impl<'a, S: WordSet + Select<Inst = MachineInst<<S as WordSet>::Own>, Held = Held>> Driver<'a, '_, S>
+impl<'a, S: WordSet + Select<Op = Op<<S as WordSet>::Own>, Held = Held>> Driver<'a, '_, S>
 where
     Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
@@ -93,7 +93,7 @@ where
     }
 
     fn jump(&mut self, to: Block, arguments: Vec<VReg>) {
-        self.words.end(S::jump(), vec![Edge { to, arguments }]);
+        self.words.jump(to, arguments);
     }
 
     fn branch(&mut self, truth: VReg, to: [Block; 2]) {

@@ -1,7 +1,7 @@
 //! Parameters of kernels, and their stack arrays.
 
 use super::held::Held;
-use super::inst::{Inst, Operations};
+use super::inst::{Op, Operations};
 use super::ops::{Ops, WordOp, Words};
 use super::set::WordSet;
 use crate::CodegenError;
@@ -10,7 +10,7 @@ use crate::own::{Base, Lowering, Select};
 use modelc_kernel::{BufferKind, Lane};
 use regalloc2::VReg;
 
-impl<S: WordSet + Select<Inst = Inst<<S as WordSet>::Own>, Held = Held>> Lowering<'_, S>
+impl<S: WordSet + Select<Op = Op<<S as WordSet>::Own>, Held = Held>> Lowering<'_, S>
 where
     Self: Words<Relation = <S::Own as Operations>::Relation>,
 {

@@ -37,7 +37,7 @@ where
         let [head, inside, after] = [(); 3].map(|()| self.function.block());
         let first = self.word(count);
         let arguments = [&[first], &state[..]].concat();
-        self.end(S::jump(), vec![Edge { to: head, arguments }]);
+        self.jump(head, arguments);
         let carried: Vec<VReg> = (0..=N).map(|_| self.scalar()).collect();
         self.function.at(head).params.extend(&carried);
         self.start(head);
@@ -48,7 +48,7 @@ where
         let next = body(self, now);
         let left = self.two(WordOp::Sub, carried[0], Operand::Number(1));
         let arguments = [&[left], &next[..]].concat();
-        self.end(S::jump(), vec![Edge { to: head, arguments }]);
+        self.jump(head, arguments);
         self.start(after);
         now
     }

@@ -1,7 +1,7 @@
 //! Instructions over virtual registers. All sets of words have most operations.
 
 use crate::RelocationTarget;
-use crate::own::{self, Flow, Instruction, has_locals, registers_of};
+use crate::own::{self, Flow, Opcode};
 use regalloc2::{Operand, PRegSet};
 use std::fmt::Debug;
 
@@ -25,14 +25,14 @@ pub trait Operations: Copy + PartialEq + Debug + 'static {
 
     /// Tests whether an instruction does nothing but define registers.
     fn is_pure(inst: &Inst<Self>) -> bool {
-        matches!(inst.args.first(), Some(Arg::Def(_) | Arg::EarlyDef(_)))
+        inst.only_defines()
     }
 
     /// Returns the registers that a called function may change. Functions of the object have no floats.
     fn changed(by_own: bool) -> PRegSet;
 }
 
-/// Operation of an instruction. The comment lists its operands.
+/// Opcode of an instruction. The comment lists its operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Op<O: Operations> {
     /// A row's instruction.
@@ -66,56 +66,53 @@ pub enum Op<O: Operations> {
 }
 
 /// An instruction.
-#[derive(Clone, Debug)]
-pub struct Inst<O: Operations> {
-    /// The operation.
-    pub op: Op<O>,
-    /// The operands.
-    pub args: Vec<Arg>,
-}
+pub type Inst<O> = own::Inst<Op<O>>;
 
 impl<O: Operations> Inst<O> {
-    /// Makes an instruction.
-    pub fn new(op: Op<O>, args: &[Arg]) -> Self {
-        Self { op, args: args.to_vec() }
-    }
-
     /// Makes a row's instruction.
     pub fn row(row: O::Row, args: &[Arg]) -> Self {
         Self::new(Op::Row(row), args)
     }
 }
 
-impl<O: Operations> Instruction for Inst<O> {
-    fn operands(&self, list: &mut Vec<Operand>) {
-        let start = list.len();
-        registers_of(&self.args, list);
-        O::limit(self, &mut list[start..]);
-    }
+impl<O: Operations> Opcode for Op<O> {
+    type Number = i32;
 
-    fn flow(&self) -> Flow {
-        match self.op {
-            Op::Jump => Flow::Jump,
-            Op::CompareBranch(_) | Op::CountBranch => Flow::Branch,
-            Op::Return(_) | Op::ReturnWith => Flow::Return,
-            Op::Parameters | Op::Call(_) => Flow::Straight { pure: false },
-            _ => Flow::Straight { pure: O::is_pure(self) },
+    const JUMP: Self = Self::Jump;
+    const BRANCH_IF_LESS: Self = Self::CompareBranch(O::LESS);
+    const LOAD_ADDRESS: Self = Self::LoadAddress;
+    const CONSTANT: fn(i64) -> Self = |number| Self::Constant(word(number));
+    const RETURN: fn(i32) -> Self = Self::Return;
+    const NUMBER: fn(i64) -> i32 = word;
+
+    fn flow(inst: &Inst<O>) -> Flow {
+        match inst.op {
+            Self::Jump => Flow::Jump,
+            Self::CompareBranch(_) | Self::CountBranch => Flow::Branch,
+            Self::Return(_) | Self::ReturnWith => Flow::Return,
+            Self::Parameters | Self::Call(_) => Flow::Straight { pure: false },
+            _ => Flow::Straight { pure: O::is_pure(inst) },
         }
     }
 
-    fn reads_locals(&self) -> bool {
-        self.op != Op::LoadAddress && has_locals(&self.args)
+    fn limit(inst: &Inst<O>, operands: &mut [Operand]) {
+        O::limit(inst, operands);
     }
 
-    /// Registers that the called function may change, but the result.
-    fn clobbers(&self) -> PRegSet {
-        let Op::Call(callee) = self.op else { return PRegSet::empty() };
+    /// Returns the registers that the called function may change, but the result.
+    fn clobbers(inst: &Inst<O>) -> PRegSet {
+        let Self::Call(callee) = inst.op else { return PRegSet::empty() };
         let mut changed = O::changed(matches!(callee, Some(RelocationTarget::Support(_))));
-        for arg in &self.args {
+        for arg in &inst.args {
             if let Arg::FixedDef(_, result) = *arg {
                 changed.remove(result);
             }
         }
         changed
     }
+}
+
+/// Returns the low 32 bits of a constant, because sums wrap.
+pub(super) fn word(number: i64) -> i32 {
+    number as i32
 }

@@ -2,10 +2,10 @@
 //! lower everything else.
 
 use super::held::{Held, Shape};
-use super::inst::{Arg, Inst, Op, Operations};
+use super::inst::{Arg, Inst, Op, Operations, word};
 use super::ops::{Test, Words};
 use super::vector_ops::Filled;
-use crate::own::{Access, Address, Base, Block, Bound, Lowering, Select};
+use crate::own::{Access, Address, Base, Block, Lowering, Select};
 use crate::support::Support;
 use crate::{CodegenError, RelocationTarget};
 use modelc_kernel::{Inst as KernelInst, Lane, Type, Value};
@@ -73,16 +73,11 @@ pub fn exponent(factor: i64) -> Option<i32> {
     (factor > 0 && factor & (factor - 1) == 0 && factor < 1 << 32).then(|| factor.trailing_zeros() as i32)
 }
 
-/// Returns the low 32 bits of a constant, because sums wrap.
-fn word(number: i64) -> i32 {
-    number as i32
-}
-
 impl<S: WordSet> Select for S
 where
     for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
-    type Inst = Inst<S::Own>;
+    type Op = Op<S::Own>;
     type Held = Held;
 
     const SCALARS: RegClass = RegClass::Int;
@@ -92,15 +87,11 @@ where
         self.cpu_level()
     }
 
-    fn number(to: VReg, number: i64) -> Self::Inst {
-        Inst::new(Op::Constant(word(number)), &[Arg::Def(to)])
-    }
-
-    fn sum(to: VReg, a: VReg, b: VReg) -> Self::Inst {
+    fn sum(to: VReg, a: VReg, b: VReg) -> Inst<S::Own> {
         Inst::row(S::ROWS.sum, &[Arg::Def(to), Arg::Use(a), Arg::Use(b)])
     }
 
-    fn sum_with(to: VReg, a: VReg, number: i64) -> Self::Inst {
+    fn sum_with(to: VReg, a: VReg, number: i64) -> Inst<S::Own> {
         let (row, number) = S::sum_row(word(number)).unwrap_or((S::ROWS.sum_with, word(number)));
         Inst::row(row, &[Arg::Def(to), Arg::Use(a), Arg::Number(number)])
     }
@@ -109,19 +100,19 @@ where
         S::sum_row(word(number)).is_some()
     }
 
-    fn advance(to: VReg, a: VReg, number: i64) -> Option<Self::Inst> {
+    fn advance(to: VReg, a: VReg, number: i64) -> Option<Inst<S::Own>> {
         Self::adds(number).then(|| Self::sum_with(to, a, number))
     }
 
-    fn product(to: VReg, a: VReg, b: VReg) -> Self::Inst {
+    fn product(to: VReg, a: VReg, b: VReg) -> Inst<S::Own> {
         Inst::row(S::ROWS.product, &[Arg::Def(to), Arg::Use(a), Arg::Use(b)])
     }
 
-    fn multiple(to: VReg, a: VReg, factor: i64) -> Option<Self::Inst> {
+    fn multiple(to: VReg, a: VReg, factor: i64) -> Option<Inst<S::Own>> {
         S::scaled(to, a, factor)
     }
 
-    fn load_address(to: VReg, address: Address) -> Self::Inst {
+    fn load_address(to: VReg, address: Address) -> Inst<S::Own> {
         S::address(to, address)
     }
 
@@ -129,34 +120,18 @@ where
         S::reaches(address, access)
     }
 
-    fn jump() -> Self::Inst {
-        Inst::new(Op::Jump, &[])
-    }
-
-    fn branch_if(register: VReg) -> Self::Inst {
+    fn branch_if(register: VReg) -> Inst<S::Own> {
         Inst::new(Op::CompareBranch(S::Own::NOT_EQUAL), &[Arg::Use(register), Arg::Number(0)])
     }
 
-    fn branch_on(lowering: &mut Lowering<'_, Self>, condition: Value) -> Result<Self::Inst, CodegenError> {
+    fn branch_on(lowering: &mut Lowering<'_, Self>, condition: Value) -> Result<Inst<S::Own>, CodegenError> {
         let test = lowering.condition(condition)?;
         let (relation, operands) = lowering.compared(test);
         Ok(Inst::new(Op::CompareBranch(relation), &operands))
     }
 
-    fn branch_if_less(register: VReg, bound: Bound) -> Self::Inst {
-        let bound = match bound {
-            Bound::Register(bound) => Arg::Use(bound),
-            Bound::Number(number) => Arg::Number(word(number)),
-        };
-        Inst::new(Op::CompareBranch(S::Own::LESS), &[Arg::Use(register), bound])
-    }
-
     fn compares_with(number: i64) -> bool {
         i32::try_from(number).is_ok_and(S::compares)
-    }
-
-    fn leave(status: i32) -> Self::Inst {
-        Inst::new(Op::Return(status), &[])
     }
 
     fn scalar_of(held: &Held) -> Option<VReg> {
@@ -235,24 +210,7 @@ pub(super) fn leave_with<S: WordSet>(words: &[VReg]) -> Inst<S::Own> {
     Inst { op: Op::ReturnWith, args: in_arguments::<S>(words).map(|(word, register)| Arg::FixedUse(word, register)).collect() }
 }
 
-impl<S: WordSet + Select<Inst = Inst<<S as WordSet>::Own>, Held = Held>> Lowering<'_, S> {
-    /// Adds an instruction at the end of the block.
-    pub fn emit(&mut self, op: Op<S::Own>, args: Vec<Arg>) {
-        self.push(Inst { op, args });
-    }
-
-    /// Adds an operation with a new register of a class before the given operands.
-    pub fn defined_in(&mut self, class: RegClass, op: Op<S::Own>, args: &[Arg]) -> VReg {
-        let result = self.register(class);
-        self.emit(op, [&[Arg::Def(result)], args].concat());
-        result
-    }
-
-    /// Adds an operation with a new general-purpose register before the given operands.
-    pub fn defined(&mut self, op: Op<S::Own>, args: &[Arg]) -> VReg {
-        self.defined_in(S::SCALARS, op, args)
-    }
-
+impl<S: WordSet + Select<Op = Op<<S as WordSet>::Own>, Held = Held>> Lowering<'_, S> {
     /// Adds a row's instruction with a new general-purpose register before the given operands.
     pub fn row(&mut self, row: <S::Own as Operations>::Row, args: &[Arg]) -> VReg {
         self.defined(Op::Row(row), args)
@@ -289,7 +247,7 @@ impl<S: WordSet + Select<Inst = Inst<<S as WordSet>::Own>, Held = Held>> Lowerin
     }
 }
 
-impl<S: WordSet + Select<Inst = Inst<<S as WordSet>::Own>, Held = Held>> Lowering<'_, S>
+impl<S: WordSet + Select<Op = Op<<S as WordSet>::Own>, Held = Held>> Lowering<'_, S>
 where
     Self: Words<Relation = <S::Own as Operations>::Relation>,
 {
