@@ -31,7 +31,7 @@ fn words<'a>(machine: &'a CpuMachine, target: &Target) -> Made<'a> {
     match target.isa {
         isa if machine.isa != isa => Err(Unsupported::OtherTarget { level: machine.level, target: target.name.to_string() }.into()),
         Isa::Riscv32 => Ok(Box::new(WordBackEnd::new(machine, rv32::COMPILERS))),
-        _ => Ok(Box::new(WordBackEnd::new(machine, thumb::COMPILERS))),
+        _ => Ok(Box::new(WordBackEnd::new(machine, thumb::compilers(machine)))),
     }
 }
 

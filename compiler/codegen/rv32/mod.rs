@@ -1,7 +1,6 @@
 //! Kernels to code for 32-bit RISC-V: RV32IMC with or without the extension F. `docs/wide.md` describes the common part.
 
 mod compile;
-mod driver;
 mod emit;
 mod encode;
 mod frame;
@@ -21,15 +20,16 @@ mod words;
 mod tests;
 
 use super::RelocationKind;
-use super::own::words::Compilers;
+use super::own::words::{Compilers, word_driver, word_support};
 pub use compile::KERNELS;
-#[cfg(test)]
-pub use driver::compile_support;
+use lowering::Riscv;
+use modelc_kernel::Kernel;
+use set::Riscv32;
 
-/// Functions that compile for 32-bit RISC-V.
+/// Functions that compile for 32-bit RISC-V. Other functions keep to the C convention (psABI) of ILP32, too.
 pub const COMPILERS: Compilers = Compilers {
     kernels: KERNELS,
-    driver: driver::compile_driver,
-    support: driver::compile_support,
+    driver: |function, machine| word_driver(function, &Riscv32::new(machine), Riscv::new(&Kernel::default(), machine)),
+    support: |what, machine| word_support(what, &Riscv32::new(machine), Riscv::new(&Kernel::default(), machine)),
     distance: RelocationKind::RiscvDistance,
 };

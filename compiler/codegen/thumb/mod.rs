@@ -4,7 +4,6 @@ mod access;
 mod baseline;
 mod compile;
 mod counts;
-mod driver;
 mod emit;
 mod encode;
 mod even;
@@ -34,18 +33,25 @@ mod words;
 mod tests;
 
 use super::RelocationKind;
-use super::own::words::Compilers;
+use super::own::words::{Compilers, word_driver, word_support};
 pub use compile::KERNELS;
-#[cfg(test)]
-pub use driver::compile_support;
+use lowering::Thumb;
+use modelc_kernel::Kernel;
+use modelc_machine::CpuMachine;
+use set::Thumb2;
 #[cfg(test)]
 pub use set::branch_with_link;
 pub use set::has_vectors;
 
-/// Functions that compile for Arm's M profile.
-pub const COMPILERS: Compilers = Compilers {
+/// Functions that compile for Armv7-M and later. Other functions keep to the procedure call standard for Arm (AAPCS), too.
+const COMPILERS: Compilers = Compilers {
     kernels: KERNELS,
-    driver: driver::compile_driver,
-    support: driver::compile_support,
+    driver: |function, machine| word_driver(function, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine)),
+    support: |what, machine| word_support(what, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine)),
     distance: RelocationKind::ThumbDistance,
 };
+
+/// Returns the functions that compile for a machine of Arm's M profile.
+pub fn compilers(machine: &CpuMachine) -> Compilers {
+    if baseline::is_baseline(machine) { baseline::COMPILERS } else { COMPILERS }
+}

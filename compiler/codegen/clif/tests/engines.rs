@@ -119,8 +119,8 @@ fn with_functions(mut code: Code, machine: &CpuMachine) -> Code {
         let to = known_at.unwrap_or_else(|| {
             let at = code.bytes.len().next_multiple_of(4);
             code.bytes.resize(at, 0);
-            let compile = if machine.isa == Isa::Thumb { thumb::compile_support } else { rv32::compile_support };
-            code.bytes.extend(compile(what, machine).unwrap().bytes);
+            let compilers = if machine.isa == Isa::Thumb { thumb::compilers(machine) } else { rv32::COMPILERS };
+            code.bytes.extend((compilers.support)(what, machine).unwrap().bytes);
             known.push((what, at));
             at
         });

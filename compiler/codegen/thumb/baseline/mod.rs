@@ -5,7 +5,6 @@
 
 mod apart;
 mod compile;
-mod driver;
 mod emit;
 mod frame;
 mod inst;
@@ -24,9 +23,21 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use crate::RelocationKind;
+use crate::own::words::{Compilers, word_driver, word_support};
 pub(super) use compile::compile;
-pub(super) use driver::{compile_driver, compile_support};
+use level::Level;
+use lowering::Baseline;
 use modelc_machine::{CpuMachine, Extension};
+use set::Thumb1;
+
+/// Functions that compile for these machines.
+pub(super) const COMPILERS: Compilers = Compilers {
+    kernels: super::KERNELS,
+    driver: |function, machine| word_driver(function, &Thumb1(Level::of(machine)), Baseline::without_kernel(machine)),
+    support: |what, machine| word_support(what, &Thumb1(Level::of(machine)), Baseline::without_kernel(machine)),
+    distance: RelocationKind::ThumbDistance,
+};
 
 /// Tests whether a machine has no other instructions than these.
 pub(super) fn is_baseline(machine: &CpuMachine) -> bool {
