@@ -8,7 +8,9 @@ use super::number::modified;
 use super::registers::{GENERAL, VECTOR};
 use super::rows::Row;
 use super::rows::Size;
-use crate::own::{AddressError, AssemblyError, Missing, NumberError, PhysicalAddress, Position, RowFault, memory_of, number_of};
+use crate::own::{
+    AddressError, AssemblyError, Missing, NumberError, PhysicalAddress, Position, RowFault, StackFrame, memory_of, number_of,
+};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 

@@ -2,7 +2,7 @@
 
 use super::encode::Assembler;
 use super::registers::{FRAME, GENERAL, SAVED, SAVED_VECTORS, SP, VECTOR};
-use crate::own::{FrameBases, Need};
+use crate::own::{AssemblyError, FrameBases, Need, StackFrame};
 use regalloc2::PReg;
 
 /// Alignment of the stack in bytes.
@@ -34,9 +34,8 @@ pub(super) struct Frame {
     bytes: u32,
 }
 
-impl Frame {
-    /// Computes the frame of a function.
-    pub fn new(need: &Need) -> Self {
+impl StackFrame<()> for Frame {
+    fn new(need: &Need) -> Self {
         let slot_bytes = (8 * need.slots).next_multiple_of(ALIGNMENT);
         let bytes = slot_bytes + need.local_bytes.next_multiple_of(ALIGNMENT);
         let used = |class, n: &usize| need.registers.contains(PReg::new(*n, class));
@@ -48,18 +47,16 @@ impl Frame {
         Self { saved: pairs(&general, false).chain(pairs(&vectors, true)).collect(), slot_bytes, bytes }
     }
 
-    /// Returns the bases that addresses can have in it. The caller's frame pointer and the return address are above the frame pointer.
-    pub fn bases(&self) -> FrameBases {
+    /// The caller's frame pointer and the return address are above the frame pointer.
+    fn bases(&self) -> FrameBases {
         FrameBases { locals: (SP, self.slot_bytes as i32), arguments: (FRAME, 16) }
     }
 
-    /// Returns the number of bytes below the caller's stack pointer.
-    pub fn stack_bytes(&self) -> u32 {
+    fn stack_bytes(&self) -> u32 {
         16 + 16 * self.saved.len() as u32 + self.bytes
     }
 
-    /// Writes the prologue.
-    pub fn enter(&self, code: &mut Assembler) {
+    fn enter(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
         pair(PUSH, RETURN, code);
         code.word(0x9100_0000 | u32::from(SP) << 5 | u32::from(FRAME));
         for &registers in &self.saved {
@@ -68,8 +65,11 @@ impl Frame {
         if self.bytes > 0 {
             self.move_stack(SP, -i64::from(self.bytes), code);
         }
+        Ok(())
     }
+}
 
+impl Frame {
     /// Writes the epilogue, up to the return.
     pub fn leave(&self, code: &mut Assembler) {
         if self.bytes > 0 {

@@ -6,7 +6,7 @@ use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::registers::{GENERAL, SAVED, SAVED_VECTORS, SP, VECTOR, VOLATILE};
 use super::rows::Feature;
-use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
+use crate::own::{AssemblyError, InstructionSet, Position, Reach, allocatable, registers_in};
 use modelc_machine::{CpuMachine, Extension};
 use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
 
@@ -57,34 +57,18 @@ impl InstructionSet for Arm64 {
     const LOOP_ALIGNMENT: usize = 4;
 
     fn registers(&self) -> MachineEnv {
-        let set = |class: RegClass, numbers: &mut dyn Iterator<Item = usize>| PRegSet::from_iter(numbers.map(|n| PReg::new(n, class)));
-        MachineEnv {
-            preferred_regs_by_class: [
-                set(GENERAL, &mut { VOLATILE }),
-                set(VECTOR, &mut (0..SAVED_VECTORS.start).chain(SAVED_VECTORS.end..32)),
+        allocatable(
+            [
+                registers_in(GENERAL, VOLATILE),
+                registers_in(VECTOR, (0..SAVED_VECTORS.start).chain(SAVED_VECTORS.end..32)),
                 PRegSet::empty(),
             ],
-            non_preferred_regs_by_class: [set(GENERAL, &mut { SAVED }), set(VECTOR, &mut { SAVED_VECTORS }), PRegSet::empty()],
-            scratch_by_class: [None; 3],
-            fixed_stack_slots: vec![],
-        }
+            [registers_in(GENERAL, SAVED), registers_in(VECTOR, SAVED_VECTORS), PRegSet::empty()],
+        )
     }
 
     fn slot_words(&self, class: RegClass) -> usize {
         if class == VECTOR { 2 } else { 1 }
-    }
-
-    fn frame(&self, need: &Need) -> Frame {
-        Frame::new(need)
-    }
-
-    fn stack_bytes(&self, frame: &Frame) -> u32 {
-        frame.stack_bytes()
-    }
-
-    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        frame.enter(code);
-        Ok(())
     }
 
     fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {

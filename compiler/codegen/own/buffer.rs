@@ -1,6 +1,6 @@
 //! Buffer of emitted code.
 
-use crate::Relocation;
+use crate::{Relocation, RelocationKind, RelocationTarget};
 
 /// Emitted bytes of code, with relocations and references to constants after the code.
 #[derive(Debug)]
@@ -30,6 +30,12 @@ impl<R> Default for Buffer<R> {
 }
 
 impl<R> Buffer<R> {
+    /// Adds a relocation of the place that the next bytes fill.
+    pub fn relocate(&mut self, kind: RelocationKind, target: RelocationTarget, addend: i64) {
+        let offset = self.bytes.len() as u32;
+        self.relocations.push(Relocation { offset, kind, target, addend });
+    }
+
     /// Notes that the field at `at` refers to the constant at an offset after the code.
     pub fn name_constant(&mut self, at: usize, reference: R, offset: u32) {
         self.references.push(Named { at, reference, offset });

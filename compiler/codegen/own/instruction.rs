@@ -2,6 +2,7 @@
 
 use super::buffer::Buffer;
 use super::error::{AssemblyError, Missing};
+use super::frame::StackFrame;
 use regalloc2::{Allocation, MachineEnv, Operand, PReg, PRegSet, RegClass};
 use std::fmt::Debug;
 
@@ -75,7 +76,7 @@ pub trait InstructionSet {
     /// Instructions over virtual registers.
     type Inst: Instruction;
     /// Layout of a frame.
-    type Frame;
+    type Frame: StackFrame<Self::Reference>;
     /// Condition of a jump: flags, or registers that it compares itself.
     type Condition: Copy;
     /// How an instruction names a constant after the code.
@@ -92,15 +93,6 @@ pub trait InstructionSet {
     fn registers(&self) -> MachineEnv;
     /// Words of the stack that a spilled register takes.
     fn slot_words(&self, class: RegClass) -> usize;
-    /// The frame of a function.
-    fn frame(&self, need: &Need) -> Self::Frame;
-    /// Bytes of stack that a function with a frame takes, its return address included.
-    fn stack_bytes(&self, frame: &Self::Frame) -> u32;
-    /// Code that makes the frame.
-    ///
-    /// # Errors
-    /// As for [`InstructionSet::emit`].
-    fn enter(&self, frame: &Self::Frame, code: &mut Buffer<Self::Reference>) -> Result<(), AssemblyError>;
 
     /// An instruction that goes on with the next one.
     ///

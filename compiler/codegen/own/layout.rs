@@ -3,6 +3,7 @@
 use super::allocate::Flat;
 use super::buffer::Buffer;
 use super::error::AssemblyError;
+use super::frame::StackFrame;
 use super::instruction::{Flow, Instruction, InstructionSet, Need};
 use crate::Code;
 use regalloc2::{Allocation, Edit, InstOrEdit, Output, PReg, PRegSet};
@@ -50,7 +51,7 @@ struct Layout<'a, S: InstructionSet> {
 /// A message if an instruction's operands do not fit, or if the code is too long for its jumps. Both are bugs of the compiler.
 pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Output) -> Result<Emitted, AssemblyError> {
     let function = flat.function;
-    let frame = set.frame(&Need {
+    let frame = S::Frame::new(&Need {
         registers: registers(flat, output),
         slots: output.num_spillslots as u32,
         local_bytes: function.local_bytes,
@@ -74,13 +75,13 @@ pub fn lay_out<S: InstructionSet>(set: &S, flat: &Flat<'_, S::Inst>, output: &Ou
             jumps: vec![],
             starts: vec![0; function.order.len()],
         };
-        set.enter(&frame, &mut layout.code)?;
+        frame.enter(&mut layout.code)?;
         (0..function.order.len()).try_for_each(|index| layout.block(index))?;
         let short = layout.link();
         let Layout { code, jumps, starts, .. } = layout;
         if short.is_empty() {
             let labels = jumps.iter().map(|jump| starts[threads[jump.to]]).collect();
-            return finish(set, code, &function.pool, set.stack_bytes(&frame), labels);
+            return finish(set, code, &function.pool, frame.stack_bytes(), labels);
         }
         for number in short {
             encodings[number] += 1;

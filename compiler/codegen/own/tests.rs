@@ -5,7 +5,7 @@ use super::check::check;
 use super::error::{AssemblyError, Position};
 use super::function::Edge;
 use super::instruction::{Flow, Instruction, InstructionSet, Need, Reach};
-use super::{Buffer, Function, assemble, count_uses, sweep};
+use super::{Buffer, FrameBases, Function, StackFrame, allocatable, assemble, count_uses, registers_in, sweep};
 use regalloc2::{Allocation, MachineEnv, Operand, PReg, PRegSet, RegClass, VReg};
 
 const REGISTERS: usize = 4;
@@ -67,6 +67,28 @@ impl Instruction for Toy {
 
 struct ToySet;
 
+/// The number of spill slots.
+struct ToyFrame(u32);
+
+impl StackFrame<()> for ToyFrame {
+    fn new(need: &Need) -> Self {
+        Self(need.slots)
+    }
+
+    fn bases(&self) -> FrameBases {
+        FrameBases { locals: (0, 0), arguments: (0, 0) }
+    }
+
+    fn stack_bytes(&self) -> u32 {
+        self.0
+    }
+
+    fn enter(&self, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
+        code.bytes.extend([ENTER, self.0 as u8]);
+        Ok(())
+    }
+}
+
 /// `true` if a jump is taken when the comparison holds, `false` if it is taken otherwise.
 type Holds = bool;
 
@@ -76,7 +98,7 @@ fn number(register: PReg) -> u8 {
 
 impl InstructionSet for ToySet {
     type Inst = Toy;
-    type Frame = u32;
+    type Frame = ToyFrame;
     type Condition = Holds;
     type Reference = ();
 
@@ -84,34 +106,15 @@ impl InstructionSet for ToySet {
     const LOOP_ALIGNMENT: usize = 8;
 
     fn registers(&self) -> MachineEnv {
-        let all = PRegSet::from_iter((0..REGISTERS).map(|n| PReg::new(n, RegClass::Int)));
         let none = PRegSet::empty();
-        MachineEnv {
-            preferred_regs_by_class: [all, none, none],
-            non_preferred_regs_by_class: [none; 3],
-            scratch_by_class: [None; 3],
-            fixed_stack_slots: vec![],
-        }
+        allocatable([registers_in(RegClass::Int, 0..REGISTERS), none, none], [none; 3])
     }
 
     fn slot_words(&self, _: RegClass) -> usize {
         1
     }
 
-    fn frame(&self, need: &Need) -> u32 {
-        need.slots
-    }
-
-    fn stack_bytes(&self, frame: &u32) -> u32 {
-        *frame
-    }
-
-    fn enter(&self, frame: &u32, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
-        code.bytes.extend([ENTER, *frame as u8]);
-        Ok(())
-    }
-
-    fn emit(&self, inst: &Toy, at: &[PReg], _: &u32, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
+    fn emit(&self, inst: &Toy, at: &[PReg], _: &ToyFrame, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
         match inst {
             Toy::Number(_, value) => code.bytes.extend([NUMBER, number(at[0]), *value as u8]),
             Toy::Constant(_, offset) => {
@@ -133,13 +136,13 @@ impl InstructionSet for ToySet {
         Ok(())
     }
 
-    fn spill(&self, register: PReg, slot: usize, store: bool, _: &u32, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
+    fn spill(&self, register: PReg, slot: usize, store: bool, _: &ToyFrame, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
         let (slot, register) = (slot as u8, number(register));
         code.bytes.extend(if store { [SPILL, slot, register] } else { [RELOAD, register, slot] });
         Ok(())
     }
 
-    fn leave(&self, _: &Toy, _: &u32, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
+    fn leave(&self, _: &Toy, _: &ToyFrame, code: &mut Buffer<()>) -> Result<(), AssemblyError> {
         code.bytes.push(RETURN);
         Ok(())
     }

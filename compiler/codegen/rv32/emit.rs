@@ -6,8 +6,10 @@ use super::inst::{Arg, Inst, Op};
 use super::jump::{Condition, Relation, skip};
 use super::registers::{GENERAL, RA, ZERO};
 use super::rows::{self, Row};
-use crate::own::{Address, AddressError, AssemblyError, Missing, NumberError, PhysicalAddress, Position, RowFault, number_of, register};
-use crate::{Relocation, RelocationKind, RelocationTarget};
+use crate::own::{
+    Address, AddressError, AssemblyError, Missing, NumberError, PhysicalAddress, Position, RowFault, StackFrame, number_of, register,
+};
+use crate::{RelocationKind, RelocationTarget};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 
@@ -32,7 +34,7 @@ impl Emitter<'_> {
             Op::Refer(target, offset) => self.refer(word(at, 0)?, target, offset),
             Op::Pass(number) => self.code.stack_word(Operand::Word(word(at, 0)?), 4 * number as i32, true),
             Op::Call(Some(target)) => {
-                self.relocate(RelocationKind::RiscvCall, target, 0);
+                self.code.relocate(RelocationKind::RiscvCall, target, 0);
                 self.code.word(encode(&rows::AUIPC, &[Operand::Word(RA), Operand::Number(0)])?);
                 self.code.word(encode(&rows::JALR, &[Operand::Word(RA), Operand::Number(0), Operand::Word(RA)])?);
                 Ok(())
@@ -48,18 +50,13 @@ impl Emitter<'_> {
         }
     }
 
-    fn relocate(&mut self, kind: RelocationKind, target: RelocationTarget, addend: i64) {
-        let offset = self.code.bytes.len() as u32;
-        self.code.relocations.push(Relocation { offset, kind, target, addend });
-    }
-
     /// AUIPC and ADDI of a distance from the first of both.
     fn refer(&mut self, to: u8, target: RelocationTarget, offset: u64) -> Result<(), AssemblyError> {
         let (to, none) = (Operand::Word(to), Operand::Number(0));
         let here = self.code.bytes.len() as u32;
-        self.relocate(RelocationKind::RiscvHigh, target, offset as i64);
+        self.code.relocate(RelocationKind::RiscvHigh, target, offset as i64);
         self.code.word(encode(&rows::AUIPC, &[to, none])?);
-        self.relocate(RelocationKind::RiscvLow, RelocationTarget::Here(here), 0);
+        self.code.relocate(RelocationKind::RiscvLow, RelocationTarget::Here(here), 0);
         self.code.word(encode(&rows::ADD_NUMBER, &[to, to, none])?);
         Ok(())
     }
@@ -88,7 +85,7 @@ impl Emitter<'_> {
         for arg in &inst.args {
             match arg {
                 Arg::Number(number) => operands.push(Operand::Number(*number)),
-                Arg::Def(_) | Arg::Use(_) => operands.push(operand(*registers.next().ok_or(Missing::Register)?)),
+                Arg::Def(_) | Arg::Use(_) => operands.push(Operand::of(*registers.next().ok_or(Missing::Register)?)),
                 Arg::Memory(address) => {
                     let PhysicalAddress { base, index: None, displacement } = self.place(address, &mut registers)? else {
                         return Err(AssemblyError::row(row.name, RowFault::Index));
@@ -137,11 +134,6 @@ pub(super) fn condition(relation: Relation, args: &[Arg], at: &[PReg]) -> Result
     let mut next = || compared.next().unwrap_or_else(|| Err(Missing::Compared.into()));
     let (b, a) = (next()?, next()?);
     Ok(Condition { relation, a, b })
-}
-
-fn operand(register: PReg) -> Operand {
-    let number = register.hw_enc() as u8;
-    if register.class() == GENERAL { Operand::Word(number) } else { Operand::Single(number) }
 }
 
 /// The number of a general-purpose register.

@@ -1,8 +1,9 @@
 //! Instructions as bytes: operands in the fields that a row names, in 16 bits where they fit.
 
-use super::registers::{SP, ZERO, is_low};
+use super::registers::{GENERAL, SP, ZERO, is_low};
 use super::rows::{self, Number, Row, Short, Slot};
 use crate::own::{AssemblyError, Buffer, RowFault};
+use regalloc2::PReg;
 
 /// Reference to a constant after the code. There is none: numbers are in instructions.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,14 @@ pub(super) enum Operand {
     Single(u8),
     /// A number.
     Number(i32),
+}
+
+impl Operand {
+    /// The operand of an allocated register.
+    pub fn of(register: PReg) -> Self {
+        let number = register.hw_enc() as u8;
+        if register.class() == GENERAL { Self::Word(number) } else { Self::Single(number) }
+    }
 }
 
 /// Tells whether a number fits some bits with a sign.

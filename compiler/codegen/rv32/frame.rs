@@ -1,9 +1,9 @@
 //! The stack of a function, and the code that makes room on it.
 
-use super::encode::{Assembler, Operand, fits, halves};
+use super::encode::{Assembler, Operand, Reference, fits, halves};
 use super::registers::{GENERAL, RA, SAVED, SAVED_SINGLES, SCRATCH, SINGLE, SP};
 use super::rows;
-use crate::own::{AssemblyError, FrameBases, Need};
+use crate::own::{AssemblyError, FrameBases, Need, StackFrame};
 use regalloc2::PReg;
 
 /// Reach of short instructions from the stack pointer, in bytes.
@@ -19,12 +19,11 @@ pub(super) struct Frame {
     /// Place of spilled registers.
     pub slots: u32,
     /// Size of the whole frame.
-    pub bytes: u32,
+    bytes: u32,
 }
 
-impl Frame {
-    /// The frame of a function.
-    pub fn new(need: &Need) -> Self {
+impl StackFrame<Reference> for Frame {
+    fn new(need: &Need) -> Self {
         let used = |class, n: &usize| need.registers.contains(PReg::new(*n, class));
         let words = [usize::from(RA)].into_iter().chain(SAVED.into_iter().flatten()).filter(|n| used(GENERAL, n));
         let singles = SAVED_SINGLES.into_iter().flatten().filter(|n| used(SINGLE, n));
@@ -35,22 +34,26 @@ impl Frame {
         Self { saved, locals, slots, bytes }
     }
 
-    /// Returns the bases that addresses can have in it.
-    pub fn bases(&self) -> FrameBases {
+    fn bases(&self) -> FrameBases {
         FrameBases { locals: (SP, self.locals as i32), arguments: (SP, self.bytes as i32) }
     }
 
-    /// Bytes of the first step of the stack pointer: all, or what short instructions reach.
-    fn first_step(&self) -> u32 {
-        if self.bytes <= NEAR { self.bytes } else { (4 * self.saved.len() as u32).next_multiple_of(16) }
+    fn stack_bytes(&self) -> u32 {
+        self.bytes
     }
 
-    /// Makes the frame.
-    pub fn enter(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
+    fn enter(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
         let first = self.first_step();
         code.move_stack(-(first as i32))?;
         self.each_saved(first, true, code)?;
         code.move_stack(-((self.bytes - first) as i32))
+    }
+}
+
+impl Frame {
+    /// Bytes of the first step of the stack pointer: all, or what short instructions reach.
+    fn first_step(&self) -> u32 {
+        if self.bytes <= NEAR { self.bytes } else { (4 * self.saved.len() as u32).next_multiple_of(16) }
     }
 
     /// Takes the frame away, and returns.

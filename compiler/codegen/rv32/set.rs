@@ -7,7 +7,7 @@ use super::inst::{Inst, Op};
 use super::jump::{Condition, jump, reaches};
 use super::registers::{CHANGED, CHANGED_SINGLES, FIRST, GENERAL, RA, SAVED, SAVED_SINGLES, SINGLE};
 use super::rows::Feature;
-use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
+use crate::own::{AssemblyError, InstructionSet, Position, Reach, allocatable, registers_in};
 use modelc_machine::{CpuMachine, Extension};
 use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
 
@@ -23,11 +23,6 @@ impl Riscv32 {
     }
 }
 
-fn operand(register: PReg) -> Operand {
-    let number = register.hw_enc() as u8;
-    if register.class() == GENERAL { Operand::Word(number) } else { Operand::Single(number) }
-}
-
 impl InstructionSet for Riscv32 {
     type Inst = Inst;
     type Frame = Frame;
@@ -38,37 +33,22 @@ impl InstructionSet for Riscv32 {
     const LOOP_ALIGNMENT: usize = 4;
 
     fn registers(&self) -> MachineEnv {
-        let set = |class: RegClass, numbers: &mut dyn Iterator<Item = usize>| PRegSet::from_iter(numbers.map(|n| PReg::new(n, class)));
-        MachineEnv {
-            preferred_regs_by_class: [
-                set(GENERAL, &mut CHANGED.into_iter().flatten()),
-                set(SINGLE, &mut CHANGED_SINGLES.into_iter().flatten()),
+        allocatable(
+            [
+                registers_in(GENERAL, CHANGED.into_iter().flatten()),
+                registers_in(SINGLE, CHANGED_SINGLES.into_iter().flatten()),
                 PRegSet::empty(),
             ],
-            non_preferred_regs_by_class: [
-                set(GENERAL, &mut SAVED.into_iter().flatten().chain([usize::from(RA)])),
-                set(SINGLE, &mut SAVED_SINGLES.into_iter().flatten()),
+            [
+                registers_in(GENERAL, SAVED.into_iter().flatten().chain([usize::from(RA)])),
+                registers_in(SINGLE, SAVED_SINGLES.into_iter().flatten()),
                 PRegSet::empty(),
             ],
-            scratch_by_class: [None; 3],
-            fixed_stack_slots: vec![],
-        }
+        )
     }
 
     fn slot_words(&self, _: RegClass) -> usize {
         1
-    }
-
-    fn frame(&self, need: &Need) -> Frame {
-        Frame::new(need)
-    }
-
-    fn stack_bytes(&self, frame: &Frame) -> u32 {
-        frame.bytes
-    }
-
-    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        frame.enter(code)
     }
 
     fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
@@ -87,7 +67,7 @@ impl InstructionSet for Riscv32 {
     }
 
     fn spill(&self, register: PReg, slot: usize, store: bool, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        code.stack_word(operand(register), frame.slots as i32 + 4 * slot as i32, store)
+        code.stack_word(Operand::of(register), frame.slots as i32 + 4 * slot as i32, store)
     }
 
     fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {

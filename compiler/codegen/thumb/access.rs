@@ -3,7 +3,9 @@
 use super::encode::{Assembler, double, single};
 use super::registers::SP;
 use super::rows::Single;
-use crate::own::{AddressError, AssemblyError, PhysicalAddress};
+use crate::own::words::Arg;
+use crate::own::{AddressError, AssemblyError, FrameBases, PhysicalAddress, memory_of};
+use regalloc2::PReg;
 
 /// Type of a load or store of a general-purpose register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,16 +28,30 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// Splits an address into a place and the displacement that the place does not include.
+    /// Splits the memory operand of an instruction into a place and the displacement that the place does not include. `at` has the registers of all
+    /// operands.
     ///
     /// # Errors
     /// [`AddressError::Pool`] for a constant after the code.
-    pub fn of(address: Option<PhysicalAddress>) -> Result<(Self, i32), AssemblyError> {
-        let Some(PhysicalAddress { base, index, displacement }) = address else { return Err(AddressError::Pool.into()) };
+    pub fn of(args: &[Arg], at: &[PReg], frame: &FrameBases) -> Result<(Self, i32), AssemblyError> {
+        let (address, registers) = memory_of(args, at)?;
+        let address = address.physical(frame, registers)?;
+        let PhysicalAddress { base, index, displacement } = address.ok_or(AddressError::Pool)?;
         Ok(match index {
             Some((index, shift)) => (Self::Indexed(base, index, shift), displacement),
             None => (Self::Near(base, displacement), 0),
         })
+    }
+
+    /// Returns the place of the memory operand of a load or a store.
+    ///
+    /// # Errors
+    /// The errors of [`Self::of`]. [`AddressError::IndexAndDisplacement`] if the place does not include all.
+    pub fn accessed(args: &[Arg], at: &[PReg], frame: &FrameBases) -> Result<Self, AssemblyError> {
+        match Self::of(args, at, frame)? {
+            (place, 0) => Ok(place),
+            _ => Err(AddressError::IndexAndDisplacement.into()),
+        }
     }
 }
 

@@ -6,11 +6,11 @@ use super::frame::Frame;
 use super::inst::{Arg, Inst, Op, Own};
 use super::registers::{GENERAL, SINGLE, SP, VECTORS, double_number};
 use super::rows::{self, Row, Single};
-use super::spill::far_access;
+use super::spill::{far_access, word};
 use super::sums::sums;
 use super::vectors::{Vector, access_vector, choose_lanes, predicate, step_vector};
-use crate::own::{AddressError, AssemblyError, Missing, NumberError, Position, RowFault, memory_of, number_of, register};
-use crate::{Relocation, RelocationKind, RelocationTarget};
+use crate::own::{AssemblyError, Missing, NumberError, Position, RowFault, StackFrame, number_of, register};
+use crate::{RelocationKind, RelocationTarget};
 use regalloc2::{PReg, RegClass};
 use smallvec::SmallVec;
 
@@ -23,12 +23,6 @@ pub(super) struct Emitter<'a> {
 }
 
 impl Assembler {
-    /// Adds a relocation of the place that the next bytes fill.
-    pub(super) fn relocate(&mut self, kind: RelocationKind, target: RelocationTarget, addend: i64) {
-        let offset = self.bytes.len() as u32;
-        self.relocations.push(Relocation { offset, kind, target, addend });
-    }
-
     /// Writes BL. The field's value is the distance from the next instruction, before relocation.
     pub(super) fn call(&mut self, target: RelocationTarget) {
         self.relocate(RelocationKind::ThumbCall, target, 0);
@@ -66,10 +60,7 @@ impl Emitter<'_> {
                 self.choose(flags, register(at, 0)?, register(at, 2)?);
             }
             Op::Refer(target, offset) => self.refer(general(at, 0)?, target, offset),
-            Op::Pass(number) => {
-                let moved = Moved { bytes: 4, store: true, signed: false };
-                access(moved, general(at, 0)?, Place::Near(SP, 4 * number as i32), self.code)?;
-            }
+            Op::Pass(number) => access(word(true), general(at, 0)?, Place::Near(SP, 4 * number as i32), self.code)?,
             Op::Call(Some(target)) => self.code.call(target),
             Op::Call(None) => self.code.call_at(general(at, 1)?),
             Op::Jump | Op::CompareBranch(_) | Op::CountBranch | Op::Return(_) | Op::ReturnWith => {
@@ -197,17 +188,8 @@ impl Emitter<'_> {
         self.code.row(row, &operands)
     }
 
-    /// Resolves the memory operand of an instruction to registers: see [`Place::of`].
-    fn whole(&self, inst: &Inst, at: &[PReg]) -> Result<(Place, i32), AssemblyError> {
-        let (address, registers) = memory_of(&inst.args, at)?;
-        Place::of(address.physical(&self.frame.bases(), registers)?)
-    }
-
     fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<Place, AssemblyError> {
-        match self.whole(inst, at)? {
-            (place, 0) => Ok(place),
-            _ => Err(AddressError::IndexAndDisplacement.into()),
-        }
+        Place::accessed(&inst.args, at, &self.frame.bases())
     }
 
     fn moved(&mut self, inst: &Inst, at: &[PReg], moved: Moved) -> Result<(), AssemblyError> {
@@ -247,7 +229,7 @@ impl Emitter<'_> {
 
     fn address(&mut self, inst: &Inst, at: &[PReg]) -> Result<(), AssemblyError> {
         let to = general(at, 0)?;
-        match self.whole(inst, at)? {
+        match Place::of(&inst.args, at, &self.frame.bases())? {
             (Place::Near(base, displacement), _) => self.code.add_number(to, base, displacement),
             (Place::Indexed(base, index, shift), more) => {
                 let [to_word, base, index] = [to, base, index].map(Operand::Word);

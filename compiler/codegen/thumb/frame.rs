@@ -2,8 +2,9 @@
 
 use super::encode::Assembler;
 use super::registers::{GENERAL, LR, SAVED, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS, double_register};
-use crate::own::{FrameBases, Need};
+use crate::own::{AssemblyError, FrameBases, Need, StackFrame};
 use regalloc2::PReg;
+use std::convert::Infallible;
 
 /// A stack frame. From high to low addresses, it has saved registers and the return address, saved floats, spill slots, and stack arrays. Arguments
 /// of calls are at the stack pointer. The stack pointer is a multiple of four, and of eight if the function calls others.
@@ -21,9 +22,8 @@ pub(super) struct Frame {
     bytes: u32,
 }
 
-impl Frame {
-    /// Computes the frame of a function.
-    pub fn new(need: &Need) -> Self {
+impl StackFrame<Infallible> for Frame {
+    fn new(need: &Need) -> Self {
         let used = |class, n: &usize| need.registers.contains(PReg::new(*n, class));
         let general = SAVED.chain([usize::from(LR)]).filter(|n| used(GENERAL, n)).fold(0, |saved, n| saved | 1 << n);
         let uses_double = |n: &usize| need.registers.contains(double_register((n / 2) as u8));
@@ -43,8 +43,7 @@ impl Frame {
         frame
     }
 
-    /// Returns the maximum bytes below the caller's stack pointer.
-    pub fn stack_bytes(&self) -> u32 {
+    fn stack_bytes(&self) -> u32 {
         // Moves to far spill slots save one or two registers. Those of vectors reach half as far.
         let through = match self.bytes {
             0..=512 => 0,
@@ -55,23 +54,11 @@ impl Frame {
         self.arguments() + through
     }
 
-    /// Returns the bases that addresses can have in it.
-    pub fn bases(&self) -> FrameBases {
+    fn bases(&self) -> FrameBases {
         FrameBases { locals: (SP, self.locals as i32), arguments: (SP, self.arguments() as i32) }
     }
 
-    /// Returns the bytes between the stack pointer and the caller's arguments.
-    fn arguments(&self) -> u32 {
-        self.bytes + 4 * self.floats.len() as u32 + 4 * self.saved.count_ones()
-    }
-
-    /// Tests whether loads and stores of floats reach all spill slots.
-    pub fn reaches_slots(&self) -> bool {
-        self.bytes <= 1024
-    }
-
-    /// Writes the prologue.
-    pub fn enter(&self, code: &mut Assembler) {
+    fn enter(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
         match self.saved {
             0 => {}
             // r0 to r7 and lr.
@@ -82,6 +69,19 @@ impl Frame {
             code.word(0xED2D_0A00 | self.float_fields());
         }
         code.add_number(SP, SP, -(self.bytes as i32));
+        Ok(())
+    }
+}
+
+impl Frame {
+    /// Returns the bytes between the stack pointer and the caller's arguments.
+    fn arguments(&self) -> u32 {
+        self.bytes + 4 * self.floats.len() as u32 + 4 * self.saved.count_ones()
+    }
+
+    /// Tests whether loads and stores of floats reach all spill slots.
+    pub fn reaches_slots(&self) -> bool {
+        self.bytes <= 1024
     }
 
     /// Writes the epilogue with the return.

@@ -8,10 +8,10 @@ use super::inst::{Arg, Inst, Op};
 use super::registers::{DOUBLES, FIRST_SAVED_VECTOR, GENERAL, LOW, LR, SAVED_SINGLES, SINGLE, SP, VECTOR_COUNT, VECTORS, double_register};
 use super::rows::Feature;
 use super::spill::spill;
-use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
+use crate::own::{AssemblyError, InstructionSet, Position, Reach, allocatable, registers_in};
 use modelc_kernel::{Kernel, Lane};
 use modelc_machine::{CpuMachine, Extension};
-use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
+use regalloc2::{MachineEnv, PReg, RegClass};
 use std::convert::Infallible;
 use std::ops::Range;
 
@@ -106,7 +106,6 @@ impl InstructionSet for Thumb2 {
     const REMOVES_MOVES: bool = true;
 
     fn registers(&self) -> MachineEnv {
-        let set = |class: RegClass, numbers: &mut dyn Iterator<Item = usize>| PRegSet::from_iter(numbers.map(|n| PReg::new(n, class)));
         // A vector register is four registers of binary32, and one of binary64 is two.
         let is_double = |single: &usize| self.doubles.contains(&((single / 2) as u8));
         let is_free = |single: &usize| !self.vectors.contains(&(single / 4)) && !is_double(single);
@@ -115,20 +114,18 @@ impl InstructionSet for Thumb2 {
             some.map(|&double| double_register(double).hw_enc())
         };
         let is_saved = |vector: &usize| *vector >= FIRST_SAVED_VECTOR;
-        MachineEnv {
-            preferred_regs_by_class: [
-                set(GENERAL, &mut { LOW }),
-                set(SINGLE, &mut (0..SAVED_SINGLES.start).filter(is_free)),
-                set(VECTORS, &mut self.vectors.clone().filter(|vector| !is_saved(vector)).chain(doubles(false))),
+        allocatable(
+            [
+                registers_in(GENERAL, LOW),
+                registers_in(SINGLE, (0..SAVED_SINGLES.start).filter(is_free)),
+                registers_in(VECTORS, self.vectors.clone().filter(|vector| !is_saved(vector)).chain(doubles(false))),
             ],
-            non_preferred_regs_by_class: [
-                set(GENERAL, &mut (LOW.end..usize::from(SP)).chain([usize::from(LR)])),
-                set(SINGLE, &mut SAVED_SINGLES.filter(is_free)),
-                set(VECTORS, &mut self.vectors.clone().filter(is_saved).chain(doubles(true))),
+            [
+                registers_in(GENERAL, (LOW.end..usize::from(SP)).chain([usize::from(LR)])),
+                registers_in(SINGLE, SAVED_SINGLES.filter(is_free)),
+                registers_in(VECTORS, self.vectors.clone().filter(is_saved).chain(doubles(true))),
             ],
-            scratch_by_class: [None; 3],
-            fixed_stack_slots: vec![],
-        }
+        )
     }
 
     fn slot_words(&self, class: RegClass) -> usize {
@@ -137,19 +134,6 @@ impl InstructionSet for Thumb2 {
             VECTORS => 2,
             _ => 1,
         }
-    }
-
-    fn frame(&self, need: &Need) -> Frame {
-        Frame::new(need)
-    }
-
-    fn stack_bytes(&self, frame: &Frame) -> u32 {
-        frame.stack_bytes()
-    }
-
-    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        frame.enter(code);
-        Ok(())
     }
 
     fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {

@@ -50,17 +50,18 @@ fn through(
     Ok(())
 }
 
-fn word(store: bool) -> Moved {
+/// Makes the move of a word.
+pub(super) fn word(store: bool) -> Moved {
     Moved { bytes: 4, store, signed: false }
 }
 
 /// Writes PUSH of low registers, given one bit each.
-fn push(registers: u16, code: &mut Assembler) {
+pub(super) fn push(registers: u16, code: &mut Assembler) {
     code.half(0xB400 | registers);
 }
 
 /// Writes POP of low registers, given one bit each.
-fn pop(registers: u16, code: &mut Assembler) {
+pub(super) fn pop(registers: u16, code: &mut Assembler) {
     code.half(0xBC00 | registers);
 }
 

@@ -6,7 +6,7 @@ use super::inst::{Arg, Arithmetic, Inst, Op, Width};
 use super::length::Length;
 use super::registers::{MASK, class};
 use super::rows::{Memory, Row, Shape};
-use crate::own::{Address, AssemblyError, Missing, PhysicalAddress, Position, RowFault, memory_of};
+use crate::own::{Address, AssemblyError, Missing, PhysicalAddress, Position, RowFault, StackFrame, memory_of};
 use regalloc2::PReg;
 use smallvec::SmallVec;
 

@@ -1,8 +1,8 @@
 //! The stack frame of a kernel, its prologue and its epilogue.
 
-use super::encode::{Assembler, MemoryOperand, Rm};
+use super::encode::{Assembler, MemoryOperand, Rm, Tail};
 use super::registers::{GENERAL, RAX, RBP, RSP, SAVED};
-use crate::own::{FrameBases, Need};
+use crate::own::{AssemblyError, FrameBases, Need, StackFrame};
 use regalloc2::PReg;
 
 /// Alignment of the frame in bytes.
@@ -25,9 +25,8 @@ const STMXCSR: (&[u8], u8) = (&[0x0F, 0xAE], 3);
 /// Rounding field of MXCSR; all ones means towards zero.
 const ROUNDING: i32 = 0x6000;
 
-impl Frame {
-    /// Computes the frame of a function.
-    pub fn new(need: &Need) -> Self {
+impl StackFrame<Tail> for Frame {
+    fn new(need: &Need) -> Self {
         let slot_bytes = (8 * need.slots).next_multiple_of(ALIGNMENT);
         let used_bytes = slot_bytes + need.local_bytes.next_multiple_of(ALIGNMENT);
         let control = need.toward_zero.then_some(used_bytes as i32);
@@ -37,19 +36,17 @@ impl Frame {
         Self { saved, slot_bytes, bytes, control }
     }
 
-    /// Returns the bases that addresses can have in it. The caller's rbp and the return address are above the frame pointer.
-    pub fn bases(&self) -> FrameBases {
+    /// The caller's rbp and the return address are above the frame pointer.
+    fn bases(&self) -> FrameBases {
         FrameBases { locals: (RSP, self.slot_bytes as i32), arguments: (RBP, 16) }
     }
 
-    /// Returns the maximum number of bytes below the caller's stack pointer.
-    pub fn stack_bytes(&self) -> u32 {
+    fn stack_bytes(&self) -> u32 {
         let alignment = if self.bytes > 0 { ALIGNMENT } else { 0 };
         16 + 8 * self.saved.len() as u32 + alignment + self.bytes
     }
 
-    /// Writes the prologue.
-    pub fn enter(&self, code: &mut Assembler) {
+    fn enter(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
         code.push_pop(0x50, RBP);
         code.general(None, true, &[0x89], RSP, Rm::Register(RBP), &[]);
         for &register in &self.saved {
@@ -68,8 +65,11 @@ impl Frame {
             code.general(None, false, &[0x89], RAX, ours, &[]);
             code.general(None, false, LDMXCSR.0, LDMXCSR.1, ours, &[]);
         }
+        Ok(())
     }
+}
 
+impl Frame {
     /// Writes the epilogue, up to the return.
     pub fn leave(&self, code: &mut Assembler) {
         if let Some(displacement) = self.control {

@@ -7,7 +7,7 @@ use super::inst::{Inst, Op};
 use super::length::Length;
 use super::registers::{GENERAL, MASK, RAX, RSP, SAVED, VECTOR, VOLATILE};
 use super::rows::{self, Feature, Row};
-use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
+use crate::own::{AssemblyError, InstructionSet, Position, Reach, allocatable, registers_in};
 use modelc_machine::{CpuMachine, Extension};
 use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
 
@@ -55,31 +55,14 @@ impl InstructionSet for X86 {
     const LOOP_ALIGNMENT: usize = 32;
 
     fn registers(&self) -> MachineEnv {
-        let set = |class: RegClass, numbers: &[usize]| PRegSet::from_iter(numbers.iter().map(|&n| PReg::new(n, class)));
-        let vectors: Vec<usize> = (0..self.vectors).collect();
-        MachineEnv {
-            preferred_regs_by_class: [set(GENERAL, &VOLATILE), set(VECTOR, &vectors), set(MASK, &[1, 2, 3, 4, 5, 6, 7])],
-            non_preferred_regs_by_class: [set(GENERAL, &SAVED), PRegSet::empty(), PRegSet::empty()],
-            scratch_by_class: [None; 3],
-            fixed_stack_slots: vec![],
-        }
+        allocatable(
+            [registers_in(GENERAL, VOLATILE), registers_in(VECTOR, 0..self.vectors), registers_in(MASK, 1..8)],
+            [registers_in(GENERAL, SAVED), PRegSet::empty(), PRegSet::empty()],
+        )
     }
 
     fn slot_words(&self, class: RegClass) -> usize {
         if class == VECTOR { self.vector_bytes as usize / 8 } else { 1 }
-    }
-
-    fn frame(&self, need: &Need) -> Frame {
-        Frame::new(need)
-    }
-
-    fn stack_bytes(&self, frame: &Frame) -> u32 {
-        frame.stack_bytes()
-    }
-
-    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        frame.enter(code);
-        Ok(())
     }
 
     fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {

@@ -5,12 +5,13 @@ use super::inst::{Arg, Inst, Op, Own};
 use super::level::Level;
 use super::number::is_byte;
 use super::place::{access, compute, sum};
-use crate::own::{AddressError, AssemblyError, Missing, NumberError, Position, memory_of};
+use crate::own::{AssemblyError, Missing, NumberError, Position, StackFrame};
 use crate::thumb::access::{Moved, Place};
 use crate::thumb::emit::{compare_words, general};
 use crate::thumb::encode::{Assembler, Flags, Operand, shorten};
 use crate::thumb::registers::SP;
 use crate::thumb::rows::{self, Row, Short};
+use crate::thumb::spill::{pop, push, word};
 use crate::{RelocationKind, RelocationTarget};
 use regalloc2::PReg;
 
@@ -43,7 +44,7 @@ impl Emitter<'_> {
             Op::Row(row) => self.row(row, inst, at)?,
             Op::Parameters => {}
             Op::Constant(number) => self.code.build_at(self.level, general(at, 0)?, number)?,
-            Op::LoadAddress => compute(general(at, 0)?, self.memory(inst, at)?, self.code)?,
+            Op::LoadAddress => compute(general(at, 0)?, Place::of(&inst.args, at, &self.frame.bases())?, self.code)?,
             Op::Own(own) => self.own(own, inst, at)?,
             Op::Choose(flags) => {
                 let (to, chosen) = (general(at, 0)?, general(at, 2)?);
@@ -54,10 +55,7 @@ impl Emitter<'_> {
                 }
             }
             Op::Refer(target, offset) => self.refer(general(at, 0)?, target, offset),
-            Op::Pass(number) => {
-                let moved = Moved { bytes: 4, store: true, signed: false };
-                access(moved, general(at, 0)?, Place::Near(SP, 4 * number as i32), self.code)?;
-            }
+            Op::Pass(number) => access(word(true), general(at, 0)?, Place::Near(SP, 4 * number as i32), self.code)?,
             Op::Call(Some(target)) => self.code.call(target),
             Op::Call(None) => self.code.call_at(general(at, 1)?),
             Op::Jump | Op::CompareBranch(_) | Op::CountBranch | Op::Return(_) | Op::ReturnWith => {
@@ -157,24 +155,16 @@ impl Emitter<'_> {
     /// Writes an operation on a high register, which the allocator chooses for an operand that a result overwrites. A low one stands in for it.
     fn overwrite_high(&mut self, row: &Row, to: u8, b: Operand) -> Result<(), AssemblyError> {
         let low = u8::from(b == Operand::Word(0));
-        self.code.half(0xB400 | 1 << low);
+        push(1 << low, self.code);
         self.code.copy(low, to);
         self.code.short(row, &[Operand::Word(low), Operand::Word(low), b])?;
         self.code.copy(to, low);
-        self.code.half(0xBC00 | 1 << low);
+        pop(1 << low, self.code);
         Ok(())
     }
 
-    fn memory(&self, inst: &Inst, at: &[PReg]) -> Result<(Place, i32), AssemblyError> {
-        let (address, registers) = memory_of(&inst.args, at)?;
-        Place::of(address.physical(&self.frame.bases(), registers)?)
-    }
-
     fn moved(&mut self, inst: &Inst, moved: Moved, register: u8, at: &[PReg]) -> Result<(), AssemblyError> {
-        match self.memory(inst, at)? {
-            (place, 0) => access(moved, register, place, self.code),
-            _ => Err(AddressError::IndexAndDisplacement.into()),
-        }
+        access(moved, register, Place::accessed(&inst.args, at, &self.frame.bases())?, self.code)
     }
 }
 

@@ -1,9 +1,10 @@
 //! The stack frame of a function, and its prologue and epilogue.
 
-use crate::own::{AssemblyError, FrameBases, Need};
+use crate::own::{AssemblyError, FrameBases, Need, StackFrame};
 use crate::thumb::encode::Assembler;
 use crate::thumb::registers::{GENERAL, LOW, LR, SAVED, SP};
 use regalloc2::PReg;
+use std::convert::Infallible;
 
 /// Largest step of the stack pointer by one instruction.
 const STEP: i32 = 508;
@@ -24,9 +25,8 @@ pub(super) struct Frame {
     bytes: u32,
 }
 
-impl Frame {
-    /// Computes the frame of a function.
-    pub fn new(need: &Need) -> Self {
+impl StackFrame<Infallible> for Frame {
+    fn new(need: &Need) -> Self {
         let used = |n: &usize| need.registers.contains(PReg::new(*n, GENERAL));
         let high: Vec<u8> = (LOW.end..SAVED.end).filter(used).map(|n| n as u8).collect();
         let locals = need.outgoing.unwrap_or(0).next_multiple_of(8);
@@ -43,28 +43,16 @@ impl Frame {
         frame
     }
 
-    /// Returns the maximum bytes below the caller's stack pointer. Far jumps, and moves of high registers, save two registers.
-    pub fn stack_bytes(&self) -> u32 {
+    /// Far jumps, and moves of high registers, save two registers.
+    fn stack_bytes(&self) -> u32 {
         self.arguments() + 8
     }
 
-    /// Returns the bases that addresses can have in it.
-    pub fn bases(&self) -> FrameBases {
+    fn bases(&self) -> FrameBases {
         FrameBases { locals: (SP, self.locals as i32), arguments: (SP, self.arguments() as i32) }
     }
 
-    /// Returns the bytes between the stack pointer and the caller's arguments.
-    fn arguments(&self) -> u32 {
-        self.bytes + 4 * self.high.len() as u32 + 4 * self.saved.count_ones()
-    }
-
-    /// Returns low registers in place of the saved high ones, one bit each.
-    fn stand_ins(&self) -> u16 {
-        ((1 << self.high.len()) - 1) << SAVED.start
-    }
-
-    /// Writes the prologue.
-    pub fn enter(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
+    fn enter(&self, code: &mut Assembler) -> Result<(), AssemblyError> {
         if self.saved != 0 {
             // PUSH of low registers and lr.
             code.half(0xB500 | self.saved & 0xFF);
@@ -74,6 +62,18 @@ impl Frame {
             code.half(0xB400 | self.stand_ins());
         }
         move_stack(-(self.bytes as i32), code)
+    }
+}
+
+impl Frame {
+    /// Returns the bytes between the stack pointer and the caller's arguments.
+    fn arguments(&self) -> u32 {
+        self.bytes + 4 * self.high.len() as u32 + 4 * self.saved.count_ones()
+    }
+
+    /// Returns low registers in place of the saved high ones, one bit each.
+    fn stand_ins(&self) -> u16 {
+        ((1 << self.high.len()) - 1) << SAVED.start
     }
 
     /// Writes the epilogue with the return.

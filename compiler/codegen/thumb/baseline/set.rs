@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::level::Level;
 use super::spill::spill;
-use crate::own::{AssemblyError, InstructionSet, Need, Position, Reach};
+use crate::own::{AssemblyError, InstructionSet, Position, Reach, allocatable, registers_in};
 use crate::thumb::encode::{Assembler, Flags};
 use crate::thumb::registers::{GENERAL, LOW, LR, SP};
 use crate::thumb::set::{jump, jump_on, reach};
@@ -32,30 +32,15 @@ impl InstructionSet for Thumb1 {
     const LOOP_ALIGNMENT: usize = 4;
 
     fn registers(&self) -> MachineEnv {
-        let set = |numbers: &mut dyn Iterator<Item = usize>| PRegSet::from_iter(numbers.map(|n| PReg::new(n, GENERAL)));
         let none = PRegSet::empty();
-        MachineEnv {
-            preferred_regs_by_class: [set(&mut { LOW }), none, none],
-            non_preferred_regs_by_class: [set(&mut (LOW.end..usize::from(SP)).chain([usize::from(LR)])), none, none],
-            scratch_by_class: [None; 3],
-            fixed_stack_slots: vec![],
-        }
+        allocatable(
+            [registers_in(GENERAL, LOW), none, none],
+            [registers_in(GENERAL, (LOW.end..usize::from(SP)).chain([usize::from(LR)])), none, none],
+        )
     }
 
     fn slot_words(&self, _: RegClass) -> usize {
         1
-    }
-
-    fn frame(&self, need: &Need) -> Frame {
-        Frame::new(need)
-    }
-
-    fn stack_bytes(&self, frame: &Frame) -> u32 {
-        frame.stack_bytes()
-    }
-
-    fn enter(&self, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
-        frame.enter(code)
     }
 
     fn emit(&self, inst: &Inst, at: &[PReg], frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {

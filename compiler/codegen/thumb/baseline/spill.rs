@@ -3,9 +3,10 @@
 use super::frame::Frame;
 use super::place::access;
 use crate::own::AssemblyError;
-use crate::thumb::access::{Moved, Place};
+use crate::thumb::access::Place;
 use crate::thumb::encode::Assembler;
 use crate::thumb::registers::SP;
+use crate::thumb::spill::{pop, push, word};
 use regalloc2::PReg;
 
 /// The register through which high ones move.
@@ -21,14 +22,14 @@ pub(super) fn spill(register: PReg, slot: usize, store: bool, frame: &Frame, cod
     let at = frame.slots as i32 + 4 * slot as i32;
     match (register.hw_enc() as u8, store) {
         (low @ 0..8, true) => store_low(low, at, code),
-        (low @ 0..8, false) => access(moved(false), low, Place::Near(SP, at), code),
+        (low @ 0..8, false) => access(word(false), low, Place::Near(SP, at), code),
         (high, store) => {
             push(1 << WORD, code);
             if store {
                 code.copy(WORD, high);
                 store_low(WORD, at + 4, code)?;
             } else {
-                access(moved(false), WORD, Place::Near(SP, at + 4), code)?;
+                access(word(false), WORD, Place::Near(SP, at + 4), code)?;
                 code.copy(high, WORD);
             }
             pop(1 << WORD, code);
@@ -37,29 +38,15 @@ pub(super) fn spill(register: PReg, slot: usize, store: bool, frame: &Frame, cod
     }
 }
 
-fn moved(store: bool) -> Moved {
-    Moved { bytes: 4, store, signed: false }
-}
-
-/// Writes PUSH of low registers, given one bit each.
-fn push(registers: u16, code: &mut Assembler) {
-    code.half(0xB400 | registers);
-}
-
-/// Writes POP of low registers, given one bit each.
-fn pop(registers: u16, code: &mut Assembler) {
-    code.half(0xBC00 | registers);
-}
-
 /// Stores a low register on the stack. Another one has the address if that is far.
 fn store_low(register: u8, at: i32, code: &mut Assembler) -> Result<(), AssemblyError> {
     if at <= FAR {
-        return access(moved(true), register, Place::Near(SP, at), code);
+        return access(word(true), register, Place::Near(SP, at), code);
     }
     let other = u8::from(register == 0);
     push(1 << other, code);
     code.stack_address(other, at + 4)?;
-    access(moved(true), register, Place::Near(other, 0), code)?;
+    access(word(true), register, Place::Near(other, 0), code)?;
     pop(1 << other, code);
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::level::Level;
 use super::place::{access, compute};
 use super::set::Thumb1;
-use crate::own::{InstructionSet, Need};
+use crate::own::{InstructionSet, Need, StackFrame};
 use crate::thumb::access::{Moved, Place};
 use crate::thumb::encode::{Assembler, Flags, Operand};
 use crate::thumb::registers::GENERAL;
