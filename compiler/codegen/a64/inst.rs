@@ -60,6 +60,7 @@ pub(super) type Inst = own::Inst<Op>;
 impl Opcode for Op {
     type Number = i64;
 
+    const PARAMETERS: Self = Self::Parameters;
     const JUMP: Self = Self::Jump;
     const BRANCH_IF_LESS: Self = Self::CompareBranch(Flags::Less);
     const LOAD_ADDRESS: Self = Self::LoadAddress;

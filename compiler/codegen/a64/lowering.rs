@@ -2,15 +2,15 @@
 
 use super::held::{Held, Made, Vector, is_general};
 use super::inst::{Arg, Op};
-use super::registers::{GENERAL, PARAMETERS, VECTOR};
+use super::registers::VECTOR;
 use super::rows::{self, Row, Size};
 use crate::CodegenError;
-use crate::bug::{Form, Mistake};
+use crate::bug::Form;
 use crate::fold::{Narrowed, narrowed_sums, subtracted_masks};
-use crate::own::{self, Address, Base, Block};
-use modelc_kernel::{BufferKind, Kernel, Lane, Type, Value};
+use crate::own::{self, Block};
+use modelc_kernel::{Kernel, Lane, Type, Value};
 use modelc_machine::CpuMachine;
-use regalloc2::{PReg, VReg};
+use regalloc2::VReg;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The state of the lowering of one kernel.
@@ -56,41 +56,6 @@ impl Neon {
 }
 
 impl Lowering<'_> {
-    /// Defines parameters and stack arrays.
-    pub fn enter(&mut self) -> Result<(), CodegenError> {
-        let count = self.kernel.pointer_params().count() + self.kernel.integers;
-        let registers: Vec<VReg> = (0..count).map(|_| self.scalar()).collect();
-        let fixed = registers.iter().zip(0..PARAMETERS).map(|(&v, p)| Arg::FixedDef(v, PReg::new(p, GENERAL))).collect();
-        self.emit(Op::Parameters, fixed);
-        for (i, &register) in registers.iter().enumerate().skip(PARAMETERS) {
-            let address = Address { base: Base::Arguments, index: None, displacement: 8 * (i - PARAMETERS) as i32 };
-            self.emit(Op::Load(8, false), vec![Arg::Def(register), Arg::Memory(address)]);
-        }
-        let mut registers = registers.into_iter();
-        let mut local_bytes: u64 = 0;
-        for buffer in &self.kernel.buffers {
-            let register = if buffer.kind == BufferKind::Local {
-                let address = Address { base: Base::Locals, index: None, displacement: local_bytes as i32 };
-                local_bytes = (local_bytes + buffer.bytes()).next_multiple_of(16);
-                if local_bytes > 1 << 20 {
-                    return self.bug(Mistake::StackArrays(local_bytes));
-                }
-                Some(self.register_of(address))
-            } else {
-                registers.next()
-            };
-            match register {
-                Some(register) => self.bases.push((Base::Register(register), 0)),
-                None => return self.bug(Mistake::NoParameter(buffer.name.clone())),
-            }
-        }
-        self.function.local_bytes = local_bytes as u32;
-        for (&value, register) in self.kernel.body.params.iter().zip(registers) {
-            self.define(value, Held::General(register));
-        }
-        Ok(())
-    }
-
     /// Adds a row's instruction with a new vector register as its result.
     pub fn row(&mut self, row: &'static Row, size: Size, args: &[Arg]) -> VReg {
         self.defined_in(VECTOR, Op::Row(row, size), args)

@@ -5,13 +5,13 @@ use super::general::sum;
 use super::held::{Held, Vector, is_general, lane_bytes, part_count};
 use super::inst::{Arg, Inst as MachineInst, Op};
 use super::lowering::{Lowering, Neon};
-use super::registers::{GENERAL, VECTOR};
+use super::registers::{GENERAL, PARAMETERS, VECTOR};
 use super::rows::{self, Row, Size};
 use crate::bug::{Mistake, Route};
-use crate::own::{Access, Address, Select};
+use crate::own::{Access, Address, Base, Select};
 use crate::{CodegenError, Operation};
 use modelc_kernel::{Inst, Lane, Type, Value};
-use regalloc2::{RegClass, VReg};
+use regalloc2::{PReg, RegClass, VReg};
 
 fn general(row: &'static Row, args: &[Arg]) -> MachineInst {
     MachineInst::new(Op::Row(row, Size::D), args)
@@ -127,7 +127,11 @@ impl Select for Neon {
     }
 
     fn enter(lowering: &mut Lowering<'_>) -> Result<(), CodegenError> {
-        lowering.enter()
+        let parameters: [PReg; PARAMETERS] = std::array::from_fn(|number| PReg::new(number, GENERAL));
+        lowering.enter_long(&parameters, Op::Load(8, false), 16, |lowering, displacement| {
+            let address = Address { base: Base::Locals, index: None, displacement };
+            (Base::Register(lowering.register_of(address)), 0)
+        })
     }
 
     fn constant(lowering: &mut Lowering<'_>, ty: Type, bits: u64) -> Result<Held, CodegenError> {

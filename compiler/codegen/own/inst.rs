@@ -10,6 +10,8 @@ pub trait Opcode: Copy + PartialEq + Debug {
     /// A number among the operands.
     type Number: Copy + Debug;
 
+    /// Fixed definitions: the incoming parameters.
+    const PARAMETERS: Self;
     /// A jump to the first block.
     const JUMP: Self;
     /// a, b: to the first block if a is less than b, as signed numbers, else to the second.

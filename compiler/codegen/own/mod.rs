@@ -10,6 +10,7 @@ mod assemble;
 mod back_end;
 mod buffer;
 mod check;
+mod enter;
 mod error;
 mod frame;
 mod function;

@@ -134,6 +134,7 @@ pub(super) type Inst = own::Inst<Op>;
 impl Opcode for Op {
     type Number = i32;
 
+    const PARAMETERS: Self = Self::Parameters;
     const JUMP: Self = Self::Jump;
     const BRANCH_IF_LESS: Self = Self::CompareBranch(Condition::Less);
     const LOAD_ADDRESS: Self = Self::LoadAddress;

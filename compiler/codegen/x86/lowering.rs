@@ -1,17 +1,17 @@
 //! State of the lowering of a kernel, and emission of instructions with new result registers.
 
 use super::held::{Bits, Held, Vector, is_general};
-use super::inst::{Arg, Op, Width};
+use super::inst::{Arg, Op};
 use super::length::Length;
-use super::registers::{GENERAL, MASK, PARAMETERS, VECTOR};
+use super::registers::{GENERAL, MASK, VECTOR};
 use super::rows::{self, Row};
 use crate::CodegenError;
-use crate::bug::{Form, Mistake};
+use crate::bug::Form;
 use crate::fold::{Narrowed, narrowed_sums, subtracted_masks, widened_loads};
-use crate::own::{self, Address, Base};
-use modelc_kernel::{BufferKind, Inst as KernelInst, Kernel, Lane, Type, Value};
+use crate::own::{self, Address};
+use modelc_kernel::{Inst as KernelInst, Kernel, Lane, Type, Value};
 use modelc_machine::CpuMachine;
-use regalloc2::{PReg, RegClass, VReg};
+use regalloc2::{RegClass, VReg};
 use rustc_hash::FxHashMap;
 
 /// The state of the lowering of one kernel.
@@ -54,40 +54,6 @@ impl Vectors {
 }
 
 impl Lowering<'_> {
-    /// Defines parameters and stack arrays.
-    pub fn enter(&mut self) -> Result<(), CodegenError> {
-        let pointers = self.kernel.pointer_params().count();
-        let count = pointers + self.kernel.integers;
-        let registers: Vec<VReg> = (0..count).map(|_| self.scalar()).collect();
-        let fixed = registers.iter().zip(PARAMETERS).map(|(&v, p)| Arg::FixedDef(v, PReg::new(p, GENERAL))).collect();
-        self.emit(Op::Parameters, fixed);
-        for (i, &register) in registers.iter().enumerate().skip(PARAMETERS.len()) {
-            let address = Address { base: Base::Arguments, index: None, displacement: 8 * (i - PARAMETERS.len()) as i32 };
-            self.emit(Op::Load(Width::Quad, false), vec![Arg::Def(register), Arg::Memory(address)]);
-        }
-        let mut registers = registers.into_iter();
-        let mut local_bytes: u64 = 0;
-        for buffer in &self.kernel.buffers {
-            if buffer.kind == BufferKind::Local {
-                self.bases.push((Base::Locals, local_bytes as i32));
-                local_bytes = (local_bytes + buffer.bytes()).next_multiple_of(64);
-                if local_bytes > 1 << 20 {
-                    return self.bug(Mistake::StackArrays(local_bytes));
-                }
-                continue;
-            }
-            match registers.next() {
-                Some(register) => self.bases.push((Base::Register(register), 0)),
-                None => return self.bug(Mistake::NoParameter(buffer.name.clone())),
-            }
-        }
-        self.function.local_bytes = local_bytes as u32;
-        for (&value, register) in self.kernel.body.params.iter().zip(registers) {
-            self.define(value, Held::General(register));
-        }
-        Ok(())
-    }
-
     /// Adds a row's instruction with a new vector register as its result.
     pub fn row(&mut self, row: &'static Row, length: Length, args: &[Arg]) -> VReg {
         self.row_of(VECTOR, row, length, args)

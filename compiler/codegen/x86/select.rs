@@ -1,14 +1,14 @@
 //! Instruction selection: the instructions that each kernel instruction becomes.
 
 use super::held::{Bits, Held, Vector, is_general};
-use super::inst::{Arg, Arithmetic, Inst as MachineInst, Op, Shift};
+use super::inst::{Arg, Arithmetic, Inst as MachineInst, Op, Shift, Width};
 use super::lowering::{Lowering, Vectors};
-use super::registers::{GENERAL, MASK, VECTOR};
+use super::registers::{GENERAL, MASK, PARAMETERS, VECTOR};
 use crate::CodegenError;
 use crate::bug::{Mistake, Route};
-use crate::own::{Access, Address, Select};
+use crate::own::{Access, Address, Base, Select};
 use modelc_kernel::{Inst, Lane, Type, Value};
-use regalloc2::{RegClass, VReg};
+use regalloc2::{PReg, RegClass, VReg};
 
 impl Select for Vectors {
     type Op = Op;
@@ -112,7 +112,8 @@ impl Select for Vectors {
     }
 
     fn enter(lowering: &mut Lowering<'_>) -> Result<(), CodegenError> {
-        lowering.enter()
+        let parameters = PARAMETERS.map(|number| PReg::new(number, GENERAL));
+        lowering.enter_long(&parameters, Op::Load(Width::Quad, false), 64, |_, offset| (Base::Locals, offset))
     }
 
     fn constant(lowering: &mut Lowering<'_>, ty: Type, bits: u64) -> Result<Held, CodegenError> {

@@ -78,6 +78,7 @@ impl<O: Operations> Inst<O> {
 impl<O: Operations> Opcode for Op<O> {
     type Number = i32;
 
+    const PARAMETERS: Self = Self::Parameters;
     const JUMP: Self = Self::Jump;
     const BRANCH_IF_LESS: Self = Self::CompareBranch(O::LESS);
     const LOAD_ADDRESS: Self = Self::LoadAddress;
