@@ -1,5 +1,7 @@
 //! Conditions of branches and selects, which aarch64 and Thumb encode alike.
 
+use modelc_kernel::CompareOp;
+
 /// A condition on the flags; its discriminant is the encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flags {
@@ -30,6 +32,22 @@ pub enum Flags {
 }
 
 impl Flags {
+    /// Returns the condition that holds after a comparison of integers, or of floats.
+    pub fn of(op: CompareOp, floats: bool) -> Self {
+        match op {
+            CompareOp::Equal => Self::Equal,
+            CompareOp::NotEqual => Self::NotEqual,
+            CompareOp::Less if floats => Self::Minus,
+            CompareOp::LessEqual if floats => Self::AtMost,
+            CompareOp::Less => Self::Less,
+            CompareOp::LessEqual => Self::LessOrEqual,
+            CompareOp::Greater => Self::Greater,
+            CompareOp::GreaterEqual => Self::GreaterOrEqual,
+            CompareOp::UnsignedLess => Self::Below,
+            CompareOp::UnsignedLessEqual => Self::AtMost,
+        }
+    }
+
     /// Returns the condition that holds exactly where this one does not.
     pub fn inverse(self) -> Self {
         match self {

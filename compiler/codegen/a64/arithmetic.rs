@@ -46,16 +46,6 @@ fn is_plain_limit(lane: Lane, bits: u64) -> bool {
     }
 }
 
-/// Returns the integer lane with this number of bytes.
-pub(super) fn integer(bytes: u32) -> Lane {
-    match bytes {
-        1 => Lane::I8,
-        2 => Lane::I16,
-        4 => Lane::I32,
-        _ => Lane::I64,
-    }
-}
-
 impl Lowering<'_> {
     /// Lowers an operation on two values.
     pub fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Held, CodegenError> {

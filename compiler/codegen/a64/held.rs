@@ -1,8 +1,8 @@
 //! Registers that hold kernel values.
 
 use super::rows::Size;
-pub(super) use crate::own::Vector;
-use modelc_kernel::{Lane, Type};
+pub(super) use crate::own::{Vector, is_general};
+use modelc_kernel::Lane;
 use regalloc2::VReg;
 
 /// Bytes of a vector register.
@@ -37,11 +37,6 @@ pub(super) enum Held {
     General(VReg),
     /// Vectors, scalars that are not 64-bit integers, and masks: lanes of zeros or ones, as wide as the compared lanes.
     Vector(Vector),
-}
-
-/// Tests whether values of a type are in general-purpose registers.
-pub(super) fn is_general(ty: Type) -> bool {
-    ty.lanes == 1 && matches!(ty.lane, Lane::I64 | Lane::Mask)
 }
 
 /// Returns the bytes of a lane in registers. Masks have four unless a comparison has set another width.

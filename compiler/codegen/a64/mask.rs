@@ -1,6 +1,5 @@
 //! Masks: comparisons, selection, and conversion between widths. Masks are lanes of zeros or ones.
 
-use super::arithmetic::integer;
 use super::encode::Flags;
 use super::held::{Held, Vector, is_general, part_count};
 use super::inst::{Arg, Op};
@@ -8,6 +7,7 @@ use super::lowering::Lowering;
 use super::rows::{self, Row, Size};
 use crate::CodegenError;
 use crate::bug::{MaskUse, Mistake};
+use crate::own::integer;
 use modelc_kernel::{BinaryOp, CompareOp, Lane, Type, Value};
 use regalloc2::VReg;
 
@@ -26,7 +26,7 @@ impl Lowering<'_> {
                 Some(number) => Arg::Number(number),
                 None => Arg::Use(self.general(b)?),
             };
-            return Ok(Held::General(self.defined(Op::CompareSet(flags(op)), &[Arg::Use(x), y])));
+            return Ok(Held::General(self.defined(Op::CompareSet(Flags::of(op, false)), &[Arg::Use(x), y])));
         }
         let (x, y) = (self.vector(a)?, self.vector(b)?);
         let mask = self.compare_lanes(op, ty.lane, &x, &y);
@@ -146,19 +146,5 @@ impl Lowering<'_> {
         let Held::Vector(mask) = self.get(mask)? else { return self.bug(Mistake::Mask(MaskUse::Subtract)) };
         let mask = self.mask_at(&mask, 4);
         Ok(Held::Vector(self.map2(&a, &mask, |l, x, ones| l.two(&rows::ADD, Size::S, x, ones))))
-    }
-}
-
-/// Returns the condition of a comparison of general-purpose registers.
-fn flags(op: CompareOp) -> Flags {
-    match op {
-        CompareOp::Equal => Flags::Equal,
-        CompareOp::NotEqual => Flags::NotEqual,
-        CompareOp::Less => Flags::Less,
-        CompareOp::LessEqual => Flags::LessOrEqual,
-        CompareOp::Greater => Flags::Greater,
-        CompareOp::GreaterEqual => Flags::GreaterOrEqual,
-        CompareOp::UnsignedLess => Flags::Below,
-        CompareOp::UnsignedLessEqual => Flags::AtMost,
     }
 }

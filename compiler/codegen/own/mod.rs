@@ -52,4 +52,4 @@ pub use lowering::{Lowering, Select, lower};
 pub use physical::{FrameBases, PhysicalAddress, number_of, register};
 pub(crate) use rows::rows;
 pub use tidy::{count_uses, sweep};
-pub use vector::Vector;
+pub use vector::{Vector, integer, is_general};

@@ -45,7 +45,8 @@ impl<S: Select> Lowering<'_, S> {
         self.end(Inst::new(S::Op::JUMP, &[]), vec![Edge { to, arguments }]);
     }
 
-    fn branch(&mut self, inst: Inst<S::Op>, to: [Block; 2]) {
+    /// Ends the current block with a branch.
+    pub(super) fn branch(&mut self, inst: Inst<S::Op>, to: [Block; 2]) {
         let edges = to.map(|to| Edge { to, arguments: vec![] });
         self.end(inst, edges.to_vec());
     }

@@ -1,5 +1,6 @@
 //! Vectors that are held in several registers.
 
+use modelc_kernel::{Lane, Type};
 use regalloc2::VReg;
 
 /// A vector in registers: full registers, or one register that is used in its low lanes. Other lanes are undefined.
@@ -27,5 +28,20 @@ impl Vector {
     /// Returns a vector of the same shape in other registers.
     pub fn with(&self, parts: Vec<VReg>) -> Self {
         Self { parts, ..*self }
+    }
+}
+
+/// Tests whether 64-bit sets hold values of a type in general-purpose registers.
+pub fn is_general(ty: Type) -> bool {
+    ty.lanes == 1 && matches!(ty.lane, Lane::I64 | Lane::Mask)
+}
+
+/// Returns the integer lane with this number of bytes.
+pub fn integer(bytes: u32) -> Lane {
+    match bytes {
+        1 => Lane::I8,
+        2 => Lane::I16,
+        4 => Lane::I32,
+        _ => Lane::I64,
     }
 }

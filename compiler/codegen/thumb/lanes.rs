@@ -1,8 +1,8 @@
 //! Vector registers: loads, stores and operations on lanes (Armv8.1-M, MVE).
 
+use super::encode::Flags;
 use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
-use super::ops::flags;
 use super::registers::VECTORS;
 use super::rows::{self, Row};
 use super::vectors::{Part, Vector};
@@ -123,7 +123,7 @@ impl VectorOps for Lowering<'_> {
     }
 
     fn choose_lanes(&mut self, LaneTest { op, a, b }: LaneTest, yes: VReg, no: VReg) -> Result<VReg, CodegenError> {
-        Ok(self.defined_in(VECTORS, Op::Own(Own::ChooseLanes(flags(op, false))), &[yes, no, a, b].map(Arg::Use)))
+        Ok(self.defined_in(VECTORS, Op::Own(Own::ChooseLanes(Flags::of(op, false))), &[yes, no, a, b].map(Arg::Use)))
     }
 
     fn negate_lanes(&mut self, a: VReg) -> Result<VReg, CodegenError> {

@@ -5,24 +5,7 @@ use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
 use super::rows::{self, Row};
 use crate::own::words::{Operand, Ops, Test, WordOp, Words};
-use modelc_kernel::CompareOp;
 use regalloc2::VReg;
-
-/// The flags after a comparison.
-pub(super) fn flags(op: CompareOp, floats: bool) -> Flags {
-    match op {
-        CompareOp::Equal => Flags::Equal,
-        CompareOp::NotEqual => Flags::NotEqual,
-        CompareOp::Less if floats => Flags::Minus,
-        CompareOp::LessEqual if floats => Flags::AtMost,
-        CompareOp::Less => Flags::Less,
-        CompareOp::LessEqual => Flags::LessOrEqual,
-        CompareOp::Greater => Flags::Greater,
-        CompareOp::GreaterEqual => Flags::GreaterOrEqual,
-        CompareOp::UnsignedLess => Flags::Below,
-        CompareOp::UnsignedLessEqual => Flags::AtMost,
-    }
-}
 
 /// Tests whether a comparison takes a number.
 pub(super) fn compares_with(number: i32) -> bool {

@@ -3,7 +3,7 @@
 use super::encode::Flags;
 use super::inst::{Arg, Op, Own};
 use super::lowering::Lowering;
-use super::ops::{compares_with, flags};
+use super::ops::compares_with;
 use super::registers::SINGLE;
 use super::rows::{self, Row};
 use crate::own::Address;
@@ -32,7 +32,7 @@ impl Words for Lowering<'_> {
             Operand::Number(number) if compares_with(number) => Arg::Number(number),
             Operand::Number(number) => Arg::Use(self.word(number)),
         };
-        (flags(test.op, test.floats), [Arg::Use(test.a), b])
+        (Flags::of(test.op, test.floats), [Arg::Use(test.a), b])
     }
 
     fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg> {

@@ -69,15 +69,13 @@ pub(super) fn by_float(lane: Lane, single: &'static Row, double: &'static Row) -
     if lane == Lane::F32 { single } else { double }
 }
 
-/// Returns the integer lane with this number of bytes.
-pub(super) fn integer(bytes: u32) -> Lane {
-    match bytes {
-        1 => Lane::I8,
-        2 => Lane::I16,
-        4 => Lane::I32,
-        _ => Lane::I64,
-    }
+/// Returns the row for integer lanes of one, two, four or eight bytes.
+pub(super) fn by_bytes(bytes: u32, rows: [&'static Row; 4]) -> &'static Row {
+    rows[bytes.trailing_zeros() as usize]
 }
+
+/// Magnitudes of integers.
+pub(super) const MAGNITUDES: [&Row; 4] = [&rows::VPABSB, &rows::VPABSW, &rows::VPABSD, &rows::VPABSQ];
 
 /// Returns the sign bit of a lane with this number of bytes.
 pub(super) fn sign_bit(bytes: u32) -> u64 {
@@ -360,19 +358,14 @@ impl Lowering<'_> {
     }
 
     fn magnitude(&mut self, a: &Vector) -> Vector {
-        let row = match a.bytes {
-            1 => &rows::VPABSB,
-            2 => &rows::VPABSW,
-            4 => &rows::VPABSD,
-            _ if self.set.avx512 => &rows::VPABSQ,
-            _ => {
-                return self.map(a, |l, n, x| {
-                    let sign = l.sign_quads(n, x);
-                    let flipped = l.two(&rows::VPXOR, n, x, sign);
-                    l.two(&rows::VPSUBQ, n, flipped, sign)
-                });
-            }
-        };
+        if a.bytes == 8 && !self.set.avx512 {
+            return self.map(a, |l, n, x| {
+                let sign = l.sign_quads(n, x);
+                let flipped = l.two(&rows::VPXOR, n, x, sign);
+                l.two(&rows::VPSUBQ, n, flipped, sign)
+            });
+        }
+        let row = by_bytes(a.bytes, MAGNITUDES);
         self.map(a, |l, n, x| l.one(row, n, x))
     }
 

@@ -1,8 +1,7 @@
 //! Registers that hold kernel values.
 
 use super::length::Length;
-pub(super) use crate::own::Vector;
-use modelc_kernel::{Lane, Type};
+pub(super) use crate::own::{Vector, is_general};
 use regalloc2::VReg;
 
 impl Vector {
@@ -32,9 +31,4 @@ pub(super) enum Held {
     Vector(Vector),
     /// Masks with AVX-512.
     Bits(Bits),
-}
-
-/// Tests whether values of a type are in general-purpose registers.
-pub(super) fn is_general(ty: Type) -> bool {
-    ty.lanes == 1 && matches!(ty.lane, Lane::I64 | Lane::Mask)
 }

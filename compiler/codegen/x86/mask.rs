@@ -1,6 +1,6 @@
 //! Masks: comparisons, selection, and conversion between widths.
 
-use super::arithmetic::{by_float, integer, sign_bit};
+use super::arithmetic::{MAGNITUDES, by_bytes, by_float, sign_bit};
 use super::encode::Condition;
 use super::held::{Bits, Held, Vector, is_general};
 use super::inst::{Arg, Arithmetic, Op};
@@ -9,6 +9,7 @@ use super::lowering::Lowering;
 use super::registers::{GENERAL, MASK};
 use super::rows::{self, Row};
 use crate::bug::{MaskUse, Mistake};
+use crate::own::integer;
 use crate::{CodegenError, Operation};
 use modelc_kernel::{BinaryOp, CompareOp, Lane, Type, Value};
 use regalloc2::VReg;
@@ -30,12 +31,7 @@ impl Lowering<'_> {
 
     /// Selects lanes of `yes` where the mask's bit is 1, else of `no`; AVX-512.
     pub fn blend_bits(&mut self, bytes: u32, n: Length, mask: VReg, yes: VReg, no: VReg) -> VReg {
-        let row = match bytes {
-            1 => &rows::VPBLENDMB,
-            2 => &rows::VPBLENDMW,
-            4 => &rows::VPBLENDMD,
-            _ => &rows::VPBLENDMQ,
-        };
+        let row = by_bytes(bytes, [&rows::VPBLENDMB, &rows::VPBLENDMW, &rows::VPBLENDMD, &rows::VPBLENDMQ]);
         self.row(row, n, &[Arg::Masked(mask), Arg::Use(no), Arg::Use(yes)])
     }
 
@@ -95,17 +91,10 @@ impl Lowering<'_> {
 
     fn compare_bits(&mut self, op: CompareOp, lane: Lane, a: &Vector, b: &Vector) -> Bits {
         let unsigned = matches!(op, CompareOp::UnsignedLess | CompareOp::UnsignedLessEqual);
-        let row: &'static Row = match (lane, unsigned) {
-            (Lane::F32, _) => &rows::VCMPPS_K,
-            (Lane::F64, _) => &rows::VCMPPD_K,
-            (Lane::I8, false) => &rows::VPCMPB,
-            (Lane::I16, false) => &rows::VPCMPW,
-            (Lane::I32, false) => &rows::VPCMPD,
-            (_, false) => &rows::VPCMPQ,
-            (Lane::I8, true) => &rows::VPCMPUB,
-            (Lane::I16, true) => &rows::VPCMPUW,
-            (Lane::I32, true) => &rows::VPCMPUD,
-            (_, true) => &rows::VPCMPUQ,
+        let row = match unsigned {
+            _ if lane.is_float() => by_float(lane, &rows::VCMPPS_K, &rows::VCMPPD_K),
+            false => by_bytes(a.bytes, [&rows::VPCMPB, &rows::VPCMPW, &rows::VPCMPD, &rows::VPCMPQ]),
+            true => by_bytes(a.bytes, [&rows::VPCMPUB, &rows::VPCMPUW, &rows::VPCMPUD, &rows::VPCMPUQ]),
         };
         let predicate = if lane.is_float() { float_predicate(op) } else { integer_predicate(op) };
         let length = a.length();
@@ -121,12 +110,8 @@ impl Lowering<'_> {
             let predicate = float_predicate(op);
             return self.map2(a, b, |l, n, x, y| l.two_with(row, n, x, y, predicate));
         }
-        let (equal, greater): (&'static Row, &'static Row) = match lane {
-            Lane::I8 => (&rows::VPCMPEQB, &rows::VPCMPGTB),
-            Lane::I16 => (&rows::VPCMPEQW, &rows::VPCMPGTW),
-            Lane::I32 => (&rows::VPCMPEQD, &rows::VPCMPGTD),
-            _ => (&rows::VPCMPEQQ, &rows::VPCMPGTQ),
-        };
+        let equal = by_bytes(a.bytes, [&rows::VPCMPEQB, &rows::VPCMPEQW, &rows::VPCMPEQD, &rows::VPCMPEQQ]);
+        let greater = by_bytes(a.bytes, [&rows::VPCMPGTB, &rows::VPCMPGTW, &rows::VPCMPGTD, &rows::VPCMPGTQ]);
         let (mut a, mut b) = (a.clone(), b.clone());
         if matches!(op, CompareOp::UnsignedLess | CompareOp::UnsignedLessEqual) {
             let sign = sign_bit(a.bytes);
@@ -340,12 +325,7 @@ impl Lowering<'_> {
             Held::Bits(bits) => self.bits_to_lanes(&bits, bytes),
         };
         // Lanes of −1 become 1.
-        let row = match bytes {
-            1 => &rows::VPABSB,
-            2 => &rows::VPABSW,
-            4 => &rows::VPABSD,
-            _ => &rows::VPABSQ,
-        };
+        let row = by_bytes(bytes, MAGNITUDES);
         Ok(Held::Vector(self.map(&ones, |l, n, x| l.one(row, n, x))))
     }
 
@@ -373,12 +353,7 @@ impl Lowering<'_> {
 
     /// Converts mask bits to lanes of zeros or ones.
     pub fn bits_to_lanes(&mut self, bits: &Bits, bytes: u32) -> Vector {
-        let row = match bytes {
-            1 => &rows::VPMOVM2B,
-            2 => &rows::VPMOVM2W,
-            4 => &rows::VPMOVM2D,
-            _ => &rows::VPMOVM2Q,
-        };
+        let row = by_bytes(bytes, [&rows::VPMOVM2B, &rows::VPMOVM2W, &rows::VPMOVM2D, &rows::VPMOVM2Q]);
         let total = u32::from(bits.lanes) * bytes;
         let per = bits.lanes.min((self.set.width / bytes) as u16);
         let bits = self.bits_at(bits, per);

@@ -1,5 +1,6 @@
 //! Movement of lanes: pieces of registers, shuffles, splats, horizontal reductions, access to single lanes.
 
+use super::arithmetic::by_bytes;
 use super::held::{Bits, Held, Vector, is_general};
 use super::inst::{Arg, Op, Width};
 use super::length::Length;
@@ -113,12 +114,7 @@ impl Lowering<'_> {
 
     /// Returns the instruction that inserts one lane.
     pub fn insert_row(&self, bytes: u32) -> &'static Row {
-        match bytes {
-            1 => &rows::VPINSRB,
-            2 => &rows::VPINSRW,
-            4 => &rows::VPINSRD,
-            _ => &rows::VPINSRQ,
-        }
+        by_bytes(bytes, [&rows::VPINSRB, &rows::VPINSRW, &rows::VPINSRD, &rows::VPINSRQ])
     }
 
     /// Copies a scalar to every lane.
@@ -433,12 +429,7 @@ fn fours_before_unpacking(lanes: &[u16]) -> Option<Vec<u32>> {
 
 /// Returns the instruction that repeats the lowest lane, or an element in memory.
 pub(super) fn broadcast(bytes: u32) -> &'static Row {
-    match bytes {
-        1 => &rows::VPBROADCASTB,
-        2 => &rows::VPBROADCASTW,
-        4 => &rows::VPBROADCASTD,
-        _ => &rows::VPBROADCASTQ,
-    }
+    by_bytes(bytes, [&rows::VPBROADCASTB, &rows::VPBROADCASTW, &rows::VPBROADCASTD, &rows::VPBROADCASTQ])
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::set::{Called, WordSet, call, leave_with};
 use crate::driver::language::{
     self as driver, BinaryOp, Callee, CompareOp, End, Inst, Operand, Region, Rule, Signature, Statement, Value, Width,
 };
-use crate::own::{Access, Address, Base, Block, Edge, Function, Lowering, Select};
+use crate::own::{Access, Address, Base, Block, Function, Lowering, Select};
 use crate::{CodegenError, RelocationTarget};
 use cranelift_entity::SecondaryMap;
 use modelc_kernel::{CompareOp as KernelCompareOp, Kernel};
@@ -92,15 +92,6 @@ where
         }
     }
 
-    fn jump(&mut self, to: Block, arguments: Vec<VReg>) {
-        self.words.jump(to, arguments);
-    }
-
-    fn branch(&mut self, truth: VReg, to: [Block; 2]) {
-        let edges = to.map(|to| Edge { to, arguments: vec![] });
-        self.words.end(S::branch_if(truth), edges.to_vec());
-    }
-
     fn arguments(&mut self, operands: &[Operand], values: &[Value]) -> Result<Vec<VReg>, CodegenError> {
         operands.iter().zip(values).map(|(&operand, &value)| self.register(operand, self.function.widths[value])).collect()
     }
@@ -120,7 +111,7 @@ where
         match (&region.end, after) {
             (End::Yield(yields), Some(after)) => {
                 let arguments = self.arguments(yields, results)?;
-                self.jump(after, arguments);
+                self.words.jump(after, arguments);
             }
             (End::Yield(_), None) => return Err(CodegenError::Driver(Rule::NoLeave)),
             (End::Leave(status), _) => {
@@ -133,7 +124,7 @@ where
 
     fn leave(&mut self, status: Option<VReg>) {
         let wanted = self.function.signature.result.is_some();
-        self.jump(self.exit, status.into_iter().filter(|_| wanted).collect());
+        self.words.jump(self.exit, status.into_iter().filter(|_| wanted).collect());
     }
 
     fn statement(&mut self, Statement { results, inst }: &Statement) -> Result<(), CodegenError> {
@@ -165,7 +156,7 @@ where
     fn either(&mut self, truth: Value, regions: [&Region; 2], results: &[Value]) -> Result<(), CodegenError> {
         let truth = self.value(truth)?;
         let [then, otherwise, after] = [(); 3].map(|()| self.words.function.block());
-        self.branch(truth, [then, otherwise]);
+        self.words.branch(S::branch_if(truth), [then, otherwise]);
         for (block, region) in [then, otherwise].into_iter().zip(regions) {
             self.words.start(block);
             self.arm(region, results, Some(after))?;
@@ -179,13 +170,13 @@ where
         let [start, inside, after] = [(); 3].map(|()| self.words.function.block());
         let initial = self.arguments(initial, carried)?;
         self.params(start, carried);
-        self.jump(start, initial);
+        self.words.jump(start, initial);
         self.words.start(start);
         head.statements.iter().try_for_each(|statement| self.statement(statement))?;
         let End::Yield(truth) = &head.end else { return Err(CodegenError::Driver(Rule::HeadLeaves)) };
         let Some(&truth) = truth.first() else { return Err(CodegenError::Driver(Rule::HeadYields)) };
         let truth = self.register(truth, Width::Byte)?;
-        self.branch(truth, [inside, after]);
+        self.words.branch(S::branch_if(truth), [inside, after]);
         self.words.start(inside);
         self.arm(body, carried, Some(start))?;
         self.words.start(after);
@@ -195,7 +186,7 @@ where
     /// Leaves the function with a status if a word is not 0.
     fn leave_if(&mut self, truth: VReg, status: Operand) -> Result<(), CodegenError> {
         let [fail, next] = [(); 2].map(|()| self.words.function.block());
-        self.branch(truth, [fail, next]);
+        self.words.branch(S::branch_if(truth), [fail, next]);
         self.words.start(fail);
         let status = self.register(status, Width::Single)?;
         self.leave(Some(status));
@@ -239,10 +230,7 @@ where
             Inst::Memory { bytes } => {
                 let place = self.words.function.local_bytes.next_multiple_of(8);
                 self.words.function.local_bytes = place + bytes;
-                let result = self.words.scalar();
-                let address = Address { base: Base::Locals, index: None, displacement: place as i32 };
-                self.words.push(S::load_address(result, address));
-                result
+                self.words.register_of(Address { base: Base::Locals, index: None, displacement: place as i32 })
             }
             Inst::Load { width, base, offset } => {
                 let base = self.value(*base)?;
@@ -275,9 +263,7 @@ where
     }
 
     fn refer(&mut self, target: RelocationTarget, offset: u64) -> VReg {
-        let result = self.words.scalar();
-        self.words.emit(Op::Refer(target, offset), vec![Arg::Def(result)]);
-        result
+        self.words.defined(Op::Refer(target, offset), &[])
     }
 
     fn binary(&mut self, op: BinaryOp, a: Operand, b: Operand) -> Result<VReg, CodegenError> {

@@ -5,7 +5,7 @@ use super::inst::{Inst, Operations};
 use super::ops::{Operand, Ops, WordOp, Words};
 use super::set::{WordSet, leave_with};
 use super::soft;
-use crate::own::{Edge, Function, Lowering, Select};
+use crate::own::{Function, Lowering, Select};
 use crate::support::Support;
 use modelc_kernel::Kernel;
 use regalloc2::VReg;
@@ -41,8 +41,7 @@ where
         let carried: Vec<VReg> = (0..=N).map(|_| self.scalar()).collect();
         self.function.at(head).params.extend(&carried);
         self.start(head);
-        let edges = [inside, after].map(|to| Edge { to, arguments: vec![] });
-        self.end(S::branch_if(carried[0]), edges.to_vec());
+        self.branch(S::branch_if(carried[0]), [inside, after]);
         self.start(inside);
         let now = std::array::from_fn(|i| carried[i + 1]);
         let next = body(self, now);

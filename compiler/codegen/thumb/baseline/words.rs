@@ -8,7 +8,6 @@ use crate::own::words::{Operand, Ops, Test, VectorOps, Words};
 use crate::own::{Address, Base};
 use crate::support::Support;
 use crate::thumb::encode::Flags;
-use crate::thumb::ops::flags;
 use crate::unsupported::Lack;
 use crate::{CodegenError, Operation};
 use modelc_kernel::{BinaryOp, ConvertOp, Lane, Rounding, Type, UnaryOp, Value};
@@ -37,7 +36,7 @@ impl Words for Lowering<'_> {
             Operand::Number(number) if is_byte(number) => Arg::Number(number),
             Operand::Number(number) => Arg::Use(self.word(number)),
         };
-        (flags(test.op, false), [Arg::Use(test.a), b])
+        (Flags::of(test.op, false), [Arg::Use(test.a), b])
     }
 
     fn support(&mut self, what: Support, arguments: &[VReg]) -> Vec<VReg> {
