@@ -260,186 +260,127 @@ mod tests {
     use super::*;
     use ash::vk;
 
-    /// Compares offsets of members, and the size, with a structure of `ash`.
+    /// Compares offsets of members, and the size, with a structure of `ash`. Its names have underscores, and no capitals.
     macro_rules! same {
-        ($ours:ident, $theirs:ident $(, $name:literal = $($field:ident).+)*) => {
+        ($ours:ident, $theirs:ident $(, $($field:ident).+)*) => {
             assert_eq!($ours.bytes(), size_of::<vk::$theirs>() as u64, stringify!($theirs));
             $(assert_eq!(
-                $ours.offset($name) as usize,
+                $ours.offset(name_of(&$ours, stringify!($($field).+))) as usize,
                 std::mem::offset_of!(vk::$theirs, $($field).+),
-                concat!(stringify!($theirs), ".", $name)
+                concat!(stringify!($theirs), ".", stringify!($($field).+))
             );)*
         };
     }
 
     /// Compares a structure that has an `sType`, too.
     macro_rules! same_kind {
-        ($ours:ident, $theirs:ident $(, $name:literal = $($field:ident).+)*) => {
-            same!($ours, $theirs, "sType" = s_type, "pNext" = p_next $(, $name = $($field).+)*);
+        ($ours:ident, $theirs:ident $(, $($field:ident).+)*) => {
+            same!($ours, $theirs, s_type, p_next $(, $($field).+)*);
             let kind = <vk::$theirs<'_> as vk::TaggedStructure>::STRUCTURE_TYPE.as_raw();
             assert_eq!($ours.kind, Some(kind as u32), stringify!($theirs));
         };
     }
 
+    /// Returns Vulkan's name of a field of `ash`.
+    fn name_of(structure: &Structure, field: &str) -> &'static str {
+        let wanted = if field == "ty" { "type".into() } else { field.replace(['_', ' '], "") };
+        let named = structure.places().find(|(name, ..)| name.to_lowercase() == wanted);
+        named.unwrap_or_else(|| panic!("no member {field}")).0
+    }
+
     #[test]
     fn structures_that_open_a_device_are_vulkans() {
-        same_kind!(APPLICATION_INFO, ApplicationInfo, "pApplicationName" = p_application_name, "apiVersion" = api_version);
+        same_kind!(APPLICATION_INFO, ApplicationInfo, p_application_name, api_version);
         same_kind!(
             INSTANCE_CREATE_INFO,
             InstanceCreateInfo,
-            "flags" = flags,
-            "pApplicationInfo" = p_application_info,
-            "enabledLayerCount" = enabled_layer_count,
-            "enabledExtensionCount" = enabled_extension_count,
-            "ppEnabledExtensionNames" = pp_enabled_extension_names
+            flags,
+            p_application_info,
+            enabled_layer_count,
+            enabled_extension_count,
+            pp_enabled_extension_names
         );
-        same_kind!(
-            DEVICE_QUEUE_CREATE_INFO,
-            DeviceQueueCreateInfo,
-            "queueFamilyIndex" = queue_family_index,
-            "queueCount" = queue_count,
-            "pQueuePriorities" = p_queue_priorities
-        );
+        same_kind!(DEVICE_QUEUE_CREATE_INFO, DeviceQueueCreateInfo, queue_family_index, queue_count, p_queue_priorities);
         same_kind!(
             DEVICE_CREATE_INFO,
             DeviceCreateInfo,
-            "queueCreateInfoCount" = queue_create_info_count,
-            "pQueueCreateInfos" = p_queue_create_infos,
-            "enabledExtensionCount" = enabled_extension_count,
-            "ppEnabledExtensionNames" = pp_enabled_extension_names,
-            "pEnabledFeatures" = p_enabled_features
+            queue_create_info_count,
+            p_queue_create_infos,
+            enabled_extension_count,
+            pp_enabled_extension_names,
+            p_enabled_features
         );
-        same_kind!(QUERY_POOL_CREATE_INFO, QueryPoolCreateInfo, "queryType" = query_type, "queryCount" = query_count);
-        same_kind!(FEATURES_2, PhysicalDeviceFeatures2, "features" = features);
-        same_kind!(STORAGE_16, PhysicalDevice16BitStorageFeatures, "storageBuffer16BitAccess" = storage_buffer16_bit_access);
-        same_kind!(STORAGE_8, PhysicalDevice8BitStorageFeatures, "storageBuffer8BitAccess" = storage_buffer8_bit_access);
-        same_kind!(FLOAT_16_INT_8, PhysicalDeviceShaderFloat16Int8Features, "shaderInt8" = shader_int8);
-        same_kind!(
-            INTEGER_DOT_PRODUCT,
-            PhysicalDeviceShaderIntegerDotProductFeatures,
-            "shaderIntegerDotProduct" = shader_integer_dot_product
-        );
+        same_kind!(QUERY_POOL_CREATE_INFO, QueryPoolCreateInfo, query_type, query_count);
+        same_kind!(FEATURES_2, PhysicalDeviceFeatures2, features);
+        same_kind!(STORAGE_16, PhysicalDevice16BitStorageFeatures, storage_buffer16_bit_access);
+        same_kind!(STORAGE_8, PhysicalDevice8BitStorageFeatures, storage_buffer8_bit_access);
+        same_kind!(FLOAT_16_INT_8, PhysicalDeviceShaderFloat16Int8Features, shader_int8);
+        same_kind!(INTEGER_DOT_PRODUCT, PhysicalDeviceShaderIntegerDotProductFeatures, shader_integer_dot_product);
         same!(
             DEVICE_PROPERTIES,
             PhysicalDeviceProperties,
-            "apiVersion" = api_version,
-            "driverVersion" = driver_version,
-            "vendorID" = vendor_id,
-            "deviceID" = device_id,
-            "deviceType" = device_type,
-            "deviceName" = device_name,
-            "limits" = limits
+            api_version,
+            driver_version,
+            vendor_id,
+            device_id,
+            device_type,
+            device_name,
+            limits
         );
         same!(
             LIMITS,
             PhysicalDeviceLimits,
-            "maxStorageBufferRange" = max_storage_buffer_range,
-            "maxPerStageDescriptorStorageBuffers" = max_per_stage_descriptor_storage_buffers,
-            "maxComputeSharedMemorySize" = max_compute_shared_memory_size,
-            "maxComputeWorkGroupInvocations" = max_compute_work_group_invocations,
-            "maxComputeWorkGroupSize" = max_compute_work_group_size,
-            "minStorageBufferOffsetAlignment" = min_storage_buffer_offset_alignment,
-            "timestampPeriod" = timestamp_period
+            max_storage_buffer_range,
+            max_per_stage_descriptor_storage_buffers,
+            max_compute_shared_memory_size,
+            max_compute_work_group_invocations,
+            max_compute_work_group_size,
+            min_storage_buffer_offset_alignment,
+            timestamp_period
         );
-        same!(QUEUE_FAMILY_PROPERTIES, QueueFamilyProperties, "queueFlags" = queue_flags);
+        same!(QUEUE_FAMILY_PROPERTIES, QueueFamilyProperties, queue_flags);
     }
 
     #[test]
     fn structures_of_memory_and_pipelines_are_vulkans() {
-        same_kind!(MEMORY_ALLOCATE_INFO, MemoryAllocateInfo, "allocationSize" = allocation_size, "memoryTypeIndex" = memory_type_index);
-        same_kind!(MAPPED_MEMORY_RANGE, MappedMemoryRange, "memory" = memory, "offset" = offset, "size" = size);
-        same_kind!(BUFFER_CREATE_INFO, BufferCreateInfo, "size" = size, "usage" = usage, "sharingMode" = sharing_mode);
-        same!(MEMORY_REQUIREMENTS, MemoryRequirements, "size" = size, "memoryTypeBits" = memory_type_bits);
-        same!(MEMORY_TYPE, MemoryType, "propertyFlags" = property_flags);
-        same!(
-            MEMORY_PROPERTIES,
-            PhysicalDeviceMemoryProperties,
-            "memoryTypeCount" = memory_type_count,
-            "memoryTypes" = memory_types,
-            "memoryHeaps" = memory_heaps
-        );
-        same_kind!(SHADER_MODULE_CREATE_INFO, ShaderModuleCreateInfo, "codeSize" = code_size, "pCode" = p_code);
+        same_kind!(MEMORY_ALLOCATE_INFO, MemoryAllocateInfo, allocation_size, memory_type_index);
+        same_kind!(MAPPED_MEMORY_RANGE, MappedMemoryRange, memory, offset, size);
+        same_kind!(BUFFER_CREATE_INFO, BufferCreateInfo, size, usage, sharing_mode);
+        same!(MEMORY_REQUIREMENTS, MemoryRequirements, size, memory_type_bits);
+        same!(MEMORY_TYPE, MemoryType, property_flags);
+        same!(MEMORY_PROPERTIES, PhysicalDeviceMemoryProperties, memory_type_count, memory_types, memory_heaps);
+        same_kind!(SHADER_MODULE_CREATE_INFO, ShaderModuleCreateInfo, code_size, p_code);
         same_kind!(
             COMPUTE_PIPELINE_CREATE_INFO,
             ComputePipelineCreateInfo,
-            "stage.sType" = stage.s_type,
-            "stage.pNext" = stage.p_next,
-            "stage.stage" = stage.stage,
-            "stage.module" = stage.module,
-            "stage.pName" = stage.p_name,
-            "stage.pSpecializationInfo" = stage.p_specialization_info,
-            "layout" = layout,
-            "basePipelineIndex" = base_pipeline_index
+            stage.s_type,
+            stage.p_next,
+            stage.stage,
+            stage.module,
+            stage.p_name,
+            stage.p_specialization_info,
+            layout,
+            base_pipeline_index
         );
         assert_eq!(SHADER_STAGE_KIND, vk::StructureType::PIPELINE_SHADER_STAGE_CREATE_INFO.as_raw() as u64);
-        same_kind!(
-            PIPELINE_LAYOUT_CREATE_INFO,
-            PipelineLayoutCreateInfo,
-            "setLayoutCount" = set_layout_count,
-            "pSetLayouts" = p_set_layouts,
-            "pushConstantRangeCount" = push_constant_range_count
-        );
-        same_kind!(
-            DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-            DescriptorSetLayoutCreateInfo,
-            "bindingCount" = binding_count,
-            "pBindings" = p_bindings
-        );
-        same!(
-            DESCRIPTOR_SET_LAYOUT_BINDING,
-            DescriptorSetLayoutBinding,
-            "binding" = binding,
-            "descriptorType" = descriptor_type,
-            "descriptorCount" = descriptor_count,
-            "stageFlags" = stage_flags
-        );
-        same_kind!(
-            DESCRIPTOR_POOL_CREATE_INFO,
-            DescriptorPoolCreateInfo,
-            "maxSets" = max_sets,
-            "poolSizeCount" = pool_size_count,
-            "pPoolSizes" = p_pool_sizes
-        );
-        same!(DESCRIPTOR_POOL_SIZE, DescriptorPoolSize, "type" = ty, "descriptorCount" = descriptor_count);
-        same_kind!(
-            DESCRIPTOR_SET_ALLOCATE_INFO,
-            DescriptorSetAllocateInfo,
-            "descriptorPool" = descriptor_pool,
-            "descriptorSetCount" = descriptor_set_count,
-            "pSetLayouts" = p_set_layouts
-        );
-        same_kind!(
-            WRITE_DESCRIPTOR_SET,
-            WriteDescriptorSet,
-            "dstSet" = dst_set,
-            "descriptorCount" = descriptor_count,
-            "descriptorType" = descriptor_type,
-            "pBufferInfo" = p_buffer_info
-        );
-        same!(DESCRIPTOR_BUFFER_INFO, DescriptorBufferInfo, "buffer" = buffer, "offset" = offset, "range" = range);
+        same_kind!(PIPELINE_LAYOUT_CREATE_INFO, PipelineLayoutCreateInfo, set_layout_count, p_set_layouts, push_constant_range_count);
+        same_kind!(DESCRIPTOR_SET_LAYOUT_CREATE_INFO, DescriptorSetLayoutCreateInfo, binding_count, p_bindings);
+        same!(DESCRIPTOR_SET_LAYOUT_BINDING, DescriptorSetLayoutBinding, binding, descriptor_type, descriptor_count, stage_flags);
+        same_kind!(DESCRIPTOR_POOL_CREATE_INFO, DescriptorPoolCreateInfo, max_sets, pool_size_count, p_pool_sizes);
+        same!(DESCRIPTOR_POOL_SIZE, DescriptorPoolSize, ty, descriptor_count);
+        same_kind!(DESCRIPTOR_SET_ALLOCATE_INFO, DescriptorSetAllocateInfo, descriptor_pool, descriptor_set_count, p_set_layouts);
+        same_kind!(WRITE_DESCRIPTOR_SET, WriteDescriptorSet, dst_set, descriptor_count, descriptor_type, p_buffer_info);
+        same!(DESCRIPTOR_BUFFER_INFO, DescriptorBufferInfo, buffer, offset, range);
     }
 
     #[test]
     fn structures_of_commands_are_vulkans() {
-        same_kind!(COMMAND_POOL_CREATE_INFO, CommandPoolCreateInfo, "flags" = flags, "queueFamilyIndex" = queue_family_index);
-        same_kind!(
-            COMMAND_BUFFER_ALLOCATE_INFO,
-            CommandBufferAllocateInfo,
-            "commandPool" = command_pool,
-            "level" = level,
-            "commandBufferCount" = command_buffer_count
-        );
-        same_kind!(COMMAND_BUFFER_BEGIN_INFO, CommandBufferBeginInfo, "flags" = flags, "pInheritanceInfo" = p_inheritance_info);
-        same_kind!(MEMORY_BARRIER, MemoryBarrier, "srcAccessMask" = src_access_mask, "dstAccessMask" = dst_access_mask);
-        same!(BUFFER_COPY, BufferCopy, "srcOffset" = src_offset, "dstOffset" = dst_offset, "size" = size);
-        same_kind!(FENCE_CREATE_INFO, FenceCreateInfo, "flags" = flags);
-        same_kind!(
-            SUBMIT_INFO,
-            SubmitInfo,
-            "waitSemaphoreCount" = wait_semaphore_count,
-            "commandBufferCount" = command_buffer_count,
-            "pCommandBuffers" = p_command_buffers,
-            "signalSemaphoreCount" = signal_semaphore_count
-        );
+        same_kind!(COMMAND_POOL_CREATE_INFO, CommandPoolCreateInfo, flags, queue_family_index);
+        same_kind!(COMMAND_BUFFER_ALLOCATE_INFO, CommandBufferAllocateInfo, command_pool, level, command_buffer_count);
+        same_kind!(COMMAND_BUFFER_BEGIN_INFO, CommandBufferBeginInfo, flags, p_inheritance_info);
+        same_kind!(MEMORY_BARRIER, MemoryBarrier, src_access_mask, dst_access_mask);
+        same!(BUFFER_COPY, BufferCopy, src_offset, dst_offset, size);
+        same_kind!(FENCE_CREATE_INFO, FenceCreateInfo, flags);
+        same_kind!(SUBMIT_INFO, SubmitInfo, wait_semaphore_count, command_buffer_count, p_command_buffers, signal_semaphore_count);
     }
 }
