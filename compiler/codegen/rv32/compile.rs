@@ -4,9 +4,10 @@ use super::listing::text;
 use super::lowering::Riscv;
 use super::set::Riscv32;
 use crate::CodegenError;
-use crate::own::words::{step_pointers, word_kernel};
-use crate::own::{Emitted, Function, KernelCompiler, count_uses, sweep};
+use crate::own::words::step_pointers;
+use crate::own::{Emitted, Function, KernelCompiler, compile_kernel, count_uses, sweep};
 use modelc_kernel::Kernel;
+use modelc_kernel::passes::DEAD;
 use modelc_machine::CpuMachine;
 use regalloc2::RegClass;
 
@@ -20,7 +21,7 @@ fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenErro
         let mut uses = count_uses(function);
         sweep(function, &mut uses);
     };
-    word_kernel(kernel, &Riscv32::new(machine), |kernel| Riscv::new(kernel, machine), joined, most_in_loop)
+    compile_kernel(kernel, &Riscv32::new(machine), |kernel| DEAD.of(kernel), |kernel| Riscv::new(kernel, machine), joined, most_in_loop)
 }
 
 /// Registers that loops may fill with what they hand on and with numbers; the rest is for what a round computes.

@@ -12,9 +12,10 @@ use super::set::Thumb2;
 use super::steps::step_by_access;
 use super::sums::keep_sums;
 use crate::CodegenError;
-use crate::own::words::{step_pointers, word_kernel};
-use crate::own::{Emitted, Function, KernelCompiler, count_uses, sweep};
+use crate::own::words::step_pointers;
+use crate::own::{Emitted, Function, KernelCompiler, compile_kernel, count_uses, sweep};
 use modelc_kernel::Kernel;
+use modelc_kernel::passes::DEAD;
 use modelc_machine::{CpuMachine, Extension};
 use regalloc2::RegClass;
 
@@ -38,7 +39,7 @@ fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenErro
         even_sums(function);
         share_counts(function);
     };
-    word_kernel(kernel, &Thumb2::of_kernel(kernel, machine), state, joined, most_in_loop)
+    compile_kernel(kernel, &Thumb2::of_kernel(kernel, machine), |kernel| DEAD.of(kernel), state, joined, most_in_loop)
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.

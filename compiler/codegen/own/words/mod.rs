@@ -34,7 +34,7 @@ mod vectors;
 mod tests;
 
 pub use back_end::{Compilers, WordBackEnd};
-pub use compile::{word_driver, word_kernel, word_support};
+pub use compile::{word_driver, word_support};
 pub use factors::{factors, shared_factors};
 pub use held::DOUBLES;
 pub use inst::{Arg, Inst, Op, Operations};

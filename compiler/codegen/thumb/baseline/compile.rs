@@ -7,9 +7,10 @@ use super::lowering::Baseline;
 use super::set::Thumb1;
 use super::tie::tie_operands;
 use crate::CodegenError;
-use crate::own::words::{step_pointers, word_kernel};
-use crate::own::{Emitted, Function, count_uses, sweep};
+use crate::own::words::step_pointers;
+use crate::own::{Emitted, Function, compile_kernel, count_uses, sweep};
 use modelc_kernel::Kernel;
+use modelc_kernel::passes::DEAD;
 use modelc_machine::CpuMachine;
 use regalloc2::RegClass;
 
@@ -26,7 +27,14 @@ pub fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, Codegen
         tie_operands(function, &count_uses(function));
         keep_apart(function);
     };
-    word_kernel(kernel, &Thumb1(Level::of(machine)), |kernel| Baseline::new(kernel, machine), joined, most_in_loop)
+    compile_kernel(
+        kernel,
+        &Thumb1(Level::of(machine)),
+        |kernel| DEAD.of(kernel),
+        |kernel| Baseline::new(kernel, machine),
+        joined,
+        most_in_loop,
+    )
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.
