@@ -33,6 +33,8 @@ mod vector;
 pub mod words;
 
 #[cfg(test)]
+pub mod testing;
+#[cfg(test)]
 mod tests;
 
 pub use address::{Access, Address, Base};

@@ -4,6 +4,7 @@ use crate::a64::encode::{Assembler, Moved, Operand, Place, access, access_pair, 
 use crate::a64::listing::instruction;
 use crate::a64::number::modified;
 use crate::a64::rows::{ALL, Field, Number, Row, Size, Slot};
+use crate::own::testing::each_choice;
 
 const SIZES: [Size; 4] = [Size::B, Size::H, Size::S, Size::D];
 
@@ -43,16 +44,11 @@ fn numbers(kind: Number, size: Size) -> Vec<i64> {
 fn operands(row: &Row, size: Size) -> Vec<Vec<Operand>> {
     let mut lists = vec![];
     for second in [false, true] {
-        let mut some: Vec<Vec<Operand>> = vec![vec![]];
-        for slot in row.slots {
-            let choices = match *slot {
-                Slot::Vector(field) => vec![Operand::Vector(register(field, second))],
-                Slot::General(field) => vec![Operand::General(register(field, second))],
-                Slot::Number(kind) => numbers(kind, size).into_iter().map(Operand::Number).collect(),
-            };
-            some = some.iter().flat_map(|list| choices.iter().map(|&choice| [&list[..], &[choice]].concat())).collect();
-        }
-        lists.extend(some);
+        lists.extend(each_choice(row.slots.iter().map(|slot| match *slot {
+            Slot::Vector(field) => vec![Operand::Vector(register(field, second))],
+            Slot::General(field) => vec![Operand::General(register(field, second))],
+            Slot::Number(kind) => numbers(kind, size).into_iter().map(Operand::Number).collect(),
+        })));
     }
     lists
 }

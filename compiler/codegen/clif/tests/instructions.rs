@@ -1,7 +1,10 @@
 //! Tests of lane-wise instructions.
 
 use super::engines::check;
-use super::{Case, FLOATS, INTEGERS, Random, bytes, reference};
+use super::{
+    Case, FLOATS, INTEGERS, OF_A_FLOAT, OF_AN_INTEGER, OF_FLOATS, OF_INTEGERS, OF_SHORT_INTEGERS, Random, SHIFTS, SUMS_AND_PRODUCTS, bytes,
+    reference,
+};
 use modelc_kernel::interpret::fma_toward_zero;
 use modelc_kernel::{BinaryOp, BufferKind, CompareOp, ConvertOp, DotOp, KernelBuilder, Lane, Rounding, Type, UnaryOp, Value};
 
@@ -40,42 +43,18 @@ fn pairs(a: &[u64], b: &[u64], f: impl Fn(u64, u64) -> u64) -> Vec<u64> {
 
 #[test]
 fn binary() {
-    use BinaryOp::*;
     let mut random = Random(1);
     let mut cases = vec![];
-    let integer = [
-        Add,
-        Sub,
-        Mul,
-        SignedDiv,
-        UnsignedDiv,
-        SignedRem,
-        UnsignedRem,
-        And,
-        Or,
-        Xor,
-        ShiftLeft,
-        ShiftRightSigned,
-        ShiftRightUnsigned,
-        SignedMin,
-        SignedMax,
-        UnsignedMin,
-        UnsignedMax,
-        SignedAddSaturating,
-        SignedSubSaturating,
-    ];
-    let float =
-        [Add, Sub, Mul, FloatDiv, FloatMinFirst, FloatMaxFirst, FloatMinPropagate, FloatMaxPropagate, FloatMinIgnore, FloatMaxIgnore];
-    let integers = INTEGERS.iter().flat_map(|&lane| integer.map(|op| (op, lane)));
-    let floats = FLOATS.iter().flat_map(|&lane| float.map(|op| (op, lane)));
-    for (op, lane) in integers.chain(floats) {
-        let saturating = matches!(op, SignedAddSaturating | SignedSubSaturating);
-        if saturating && lane.bytes() > 2 {
-            continue;
-        }
+    let of_kind = |lane: Lane| match lane.is_float() {
+        true => OF_FLOATS.to_vec(),
+        false if lane.bytes() <= 2 => [&OF_INTEGERS[..], &SHIFTS, &OF_SHORT_INTEGERS].concat(),
+        false => [&OF_INTEGERS[..], &SHIFTS].concat(),
+    };
+    let ops = |lane: Lane| SUMS_AND_PRODUCTS.into_iter().chain(of_kind(lane)).map(move |op| (op, lane));
+    for (op, lane) in INTEGERS.into_iter().chain(FLOATS).flat_map(ops) {
         let a = random.elements(lane, COUNT);
         let mut b = random.elements(lane, COUNT);
-        if matches!(op, ShiftLeft | ShiftRightSigned | ShiftRightUnsigned) {
+        if SHIFTS.contains(&op) {
             b.iter_mut().for_each(|b| *b &= u64::from(8 * lane.bytes() - 1));
         }
         let wanted = pairs(&a, &b, |a, b| reference::binary(op, lane, a, b));
@@ -102,7 +81,7 @@ fn by_constants() {
     for lane in INTEGERS {
         let a = random.elements(lane, COUNT);
         let width = 8 * lane.bytes();
-        for op in [ShiftLeft, ShiftRightSigned, ShiftRightUnsigned] {
+        for op in SHIFTS {
             for count in [0, 1, width / 2 - 1, width - 1] {
                 let wanted = a.iter().map(|&a| reference::binary(op, lane, a, u64::from(count))).collect();
                 let name = format!("{op:?}_{lane:?}_by_{count}");
@@ -139,11 +118,10 @@ fn by_constants() {
 
 #[test]
 fn unary() {
-    use UnaryOp::*;
     let mut random = Random(3);
     let mut cases = vec![];
-    let integers = INTEGERS.iter().flat_map(|&lane| [Neg, Abs, Not, CountLeadingZeros].map(|op| (op, lane)));
-    let floats = FLOATS.iter().flat_map(|&lane| [Neg, Abs, Sqrt, Floor, Ceil, Trunc, Nearest].map(|op| (op, lane)));
+    let integers = INTEGERS.iter().flat_map(|&lane| OF_AN_INTEGER.map(|op| (op, lane)));
+    let floats = FLOATS.iter().flat_map(|&lane| OF_A_FLOAT.map(|op| (op, lane)));
     for (op, lane) in integers.chain(floats) {
         let a = random.elements(lane, COUNT);
         let wanted = a.iter().map(|&a| reference::unary(op, lane, a)).collect();

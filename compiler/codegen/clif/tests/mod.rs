@@ -11,13 +11,49 @@ mod squares;
 mod structure;
 mod tiles;
 
-use modelc_kernel::{BinaryOp, Inst, Kernel, Lane, Rounding};
+use modelc_kernel::{BinaryOp, Inst, Kernel, Lane, Rounding, UnaryOp};
 use modelc_machine::{CpuMachine, Extension};
 
 /// Lanes of integers.
 const INTEGERS: [Lane; 4] = [Lane::I8, Lane::I16, Lane::I32, Lane::I64];
 /// Lanes of floats.
 const FLOATS: [Lane; 2] = [Lane::F32, Lane::F64];
+
+/// Operations on lanes of all kinds.
+const SUMS_AND_PRODUCTS: [BinaryOp; 3] = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul];
+/// Operations on integers of all sizes, without shifts.
+const OF_INTEGERS: [BinaryOp; 11] = [
+    BinaryOp::SignedDiv,
+    BinaryOp::UnsignedDiv,
+    BinaryOp::SignedRem,
+    BinaryOp::UnsignedRem,
+    BinaryOp::And,
+    BinaryOp::Or,
+    BinaryOp::Xor,
+    BinaryOp::SignedMin,
+    BinaryOp::SignedMax,
+    BinaryOp::UnsignedMin,
+    BinaryOp::UnsignedMax,
+];
+/// Operations on integers of one or two bytes.
+const OF_SHORT_INTEGERS: [BinaryOp; 2] = [BinaryOp::SignedAddSaturating, BinaryOp::SignedSubSaturating];
+/// Shifts.
+const SHIFTS: [BinaryOp; 3] = [BinaryOp::ShiftLeft, BinaryOp::ShiftRightSigned, BinaryOp::ShiftRightUnsigned];
+/// Operations on floats.
+const OF_FLOATS: [BinaryOp; 7] = [
+    BinaryOp::FloatDiv,
+    BinaryOp::FloatMinFirst,
+    BinaryOp::FloatMaxFirst,
+    BinaryOp::FloatMinPropagate,
+    BinaryOp::FloatMaxPropagate,
+    BinaryOp::FloatMinIgnore,
+    BinaryOp::FloatMaxIgnore,
+];
+/// Operations on one integer.
+const OF_AN_INTEGER: [UnaryOp; 4] = [UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Not, UnaryOp::CountLeadingZeros];
+/// Operations on one float.
+const OF_A_FLOAT: [UnaryOp; 7] =
+    [UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Sqrt, UnaryOp::Floor, UnaryOp::Ceil, UnaryOp::Trunc, UnaryOp::Nearest];
 
 /// A kernel with its inputs and its expected outputs.
 struct Case {

@@ -3,7 +3,9 @@
 //! `MODELC_KERNELS` is the number of kernels, and `MODELC_FIRST_SEED` selects the first one.
 
 use super::engines::check;
-use super::{Case, FLOATS, INTEGERS, Random, bytes};
+use super::{
+    Case, FLOATS, INTEGERS, OF_A_FLOAT, OF_AN_INTEGER, OF_FLOATS, OF_INTEGERS, OF_SHORT_INTEGERS, Random, SHIFTS, SUMS_AND_PRODUCTS, bytes,
+};
 use modelc_kernel::interpret::interpret;
 use modelc_kernel::verify::verify;
 use modelc_kernel::{
@@ -345,41 +347,25 @@ impl Writer {
     }
 
     fn binary(&mut self, b: &mut KernelBuilder, ty: Type) -> Value {
-        use BinaryOp::*;
         let [x, y] = [(); 2].map(|()| self.operand(b, ty));
-        let both = [Add, Sub, Mul];
-        let floats = [FloatDiv, FloatMinFirst, FloatMaxFirst, FloatMinPropagate, FloatMaxPropagate, FloatMinIgnore, FloatMaxIgnore];
-        let integers = [
-            SignedDiv,
-            UnsignedDiv,
-            SignedRem,
-            UnsignedRem,
-            And,
-            Or,
-            Xor,
-            SignedMin,
-            SignedMax,
-            UnsignedMin,
-            UnsignedMax,
-            SignedAddSaturating,
-            SignedSubSaturating,
-        ];
-        let more = if ty.lane.is_float() { &floats[..] } else { &integers[..if ty.lane.bytes() <= 2 { 13 } else { 11 }] };
-        let op = if self.one_in(2) { self.pick(&both) } else { self.pick(more) };
+        let of_kind = match ty.lane.is_float() {
+            true => OF_FLOATS.to_vec(),
+            false if ty.lane.bytes() <= 2 => [&OF_INTEGERS[..], &OF_SHORT_INTEGERS].concat(),
+            false => OF_INTEGERS.to_vec(),
+        };
+        let op = if self.one_in(2) { self.pick(&SUMS_AND_PRODUCTS) } else { self.pick(&of_kind) };
         b.binary(op, x, y)
     }
 
     fn unary(&mut self, b: &mut KernelBuilder, ty: Type) -> Value {
-        use UnaryOp::*;
         let x = self.operand(b, ty);
-        let of_kind =
-            if ty.lane.is_float() { &[Neg, Abs, Sqrt, Floor, Ceil, Trunc, Nearest][..] } else { &[Neg, Abs, Not, CountLeadingZeros] };
+        let of_kind = if ty.lane.is_float() { &OF_A_FLOAT[..] } else { &OF_AN_INTEGER };
         b.unary(self.pick(of_kind), x)
     }
 
     fn shift(&mut self, b: &mut KernelBuilder, ty: Type) -> Value {
         let x = self.operand(b, ty);
-        let op = self.pick(&[BinaryOp::ShiftLeft, BinaryOp::ShiftRightSigned, BinaryOp::ShiftRightUnsigned]);
+        let op = self.pick(&SHIFTS);
         let width = 8 * ty.lane.bytes();
         if self.one_in(2) {
             return b.shift(op, x, self.random.below(width.into()) as u8);

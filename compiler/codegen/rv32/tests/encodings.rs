@@ -1,6 +1,7 @@
 //! Every row in 32 bits and in 16, and what has no row, decoded by GNU binutils.
 
 use super::decoder::decode;
+use crate::own::testing::each_choice;
 use crate::rv32::encode::{Assembler, Operand, encode, shorten};
 use crate::rv32::jump::{Condition, Relation, jump, reaches};
 use crate::rv32::rows::{ALL, Field, Number, Row, Short, Slot};
@@ -23,16 +24,11 @@ fn operands(row: &Row) -> Vec<Vec<Operand>> {
     let mut lists = vec![];
     for registers in REGISTERS {
         let register = |field: Field| registers[[Field::D, Field::A, Field::B, Field::C].iter().position(|&f| f == field).unwrap()];
-        let mut some: Vec<Vec<Operand>> = vec![vec![]];
-        for slot in row.slots {
-            let choices = match *slot {
-                Slot::Word(field) => vec![Operand::Word(register(field))],
-                Slot::Single(field) => vec![Operand::Single(register(field))],
-                Slot::Number(kind) => numbers(kind).into_iter().map(Operand::Number).collect(),
-            };
-            some = some.iter().flat_map(|list| choices.iter().map(|&choice| [&list[..], &[choice]].concat())).collect();
-        }
-        lists.extend(some);
+        lists.extend(each_choice(row.slots.iter().map(|slot| match *slot {
+            Slot::Word(field) => vec![Operand::Word(register(field))],
+            Slot::Single(field) => vec![Operand::Single(register(field))],
+            Slot::Number(kind) => numbers(kind).into_iter().map(Operand::Number).collect(),
+        })));
     }
     // x0 in the place of the first operand.
     let from_zero = lists.iter().filter(|_| row.slots.get(1) == Some(&Slot::Word(Field::A))).map(|list| {

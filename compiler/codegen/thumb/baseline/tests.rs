@@ -9,14 +9,8 @@ use crate::thumb::access::{Moved, Place};
 use crate::thumb::encode::{Assembler, Flags, Operand};
 use crate::thumb::registers::GENERAL;
 use crate::thumb::rows;
-use crate::thumb::tests::decoder::decode;
+use crate::thumb::tests::decoder::{decode, lines};
 use regalloc2::{PReg, PRegSet};
-
-fn lines(write: impl Fn(&mut Assembler)) -> Option<Vec<String>> {
-    let mut code = Assembler::default();
-    write(&mut code);
-    decode(&code.bytes)
-}
 
 #[test]
 fn loads_and_stores_decode_to_themselves() {

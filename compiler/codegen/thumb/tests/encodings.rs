@@ -1,7 +1,8 @@
 //! Tests of encodings with the decoder of GNU binutils: every row in 32 and 16 bits, and the instructions without rows.
 
-use super::decoder::decode;
+use super::decoder::{decode, lines};
 use crate::own::InstructionSet;
+use crate::own::testing::each_choice;
 use crate::thumb::access::{Moved, Place, access, access_and_step, access_double, access_float, access_pair};
 use crate::thumb::encode::{Assembler, Flags, Operand, encode, shorten};
 use crate::thumb::rows::{ALL, Feature, Field, Number, PKHBT_LOWER, PKHTB_UPPER, Row, SXTB16_ODD, Short, Single, Slot};
@@ -28,19 +29,14 @@ fn operands(row: &Row) -> Vec<Vec<Operand>> {
     for (words, singles) in WORDS.iter().zip(SINGLES) {
         let word = |field: Field| words[[Field::D, Field::N, Field::M, Field::A].iter().position(|&f| f == field).unwrap()];
         let single = |field: Single| singles[[Single::D, Single::N, Single::M].iter().position(|&f| f == field).unwrap()];
-        let mut some: Vec<Vec<Operand>> = vec![vec![]];
-        for slot in row.slots {
-            let choices = match *slot {
-                Slot::Word(field) | Slot::Twice(field, _) => vec![Operand::Word(word(field))],
-                Slot::Even(field) => vec![Operand::Word(word(field) & !1)],
-                Slot::Single(field) => vec![Operand::Single(single(field))],
-                Slot::Double(field) => vec![Operand::Double(single(field) / 2)],
-                Slot::Vector(field) => vec![Operand::Vector(single(field) / 4)],
-                Slot::Number(kind) => numbers(kind).into_iter().map(Operand::Number).collect(),
-            };
-            some = some.iter().flat_map(|list| choices.iter().map(|&choice| [&list[..], &[choice]].concat())).collect();
-        }
-        lists.extend(some);
+        lists.extend(each_choice(row.slots.iter().map(|slot| match *slot {
+            Slot::Word(field) | Slot::Twice(field, _) => vec![Operand::Word(word(field))],
+            Slot::Even(field) => vec![Operand::Word(word(field) & !1)],
+            Slot::Single(field) => vec![Operand::Single(single(field))],
+            Slot::Double(field) => vec![Operand::Double(single(field) / 2)],
+            Slot::Vector(field) => vec![Operand::Vector(single(field) / 4)],
+            Slot::Number(kind) => numbers(kind).into_iter().map(Operand::Number).collect(),
+        })));
     }
     lists
 }
@@ -105,12 +101,6 @@ fn rows_decode_to_themselves() {
     let wrong = lines.iter().zip(&wanted).filter(|(line, (row, operands, short))| !is(line, row, operands, *short));
     let wrong: Vec<String> = wrong.map(|(line, (row, operands, short))| format!("{} {operands:?} {short}: {line}", row.name)).collect();
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-}
-
-fn lines(write: impl Fn(&mut Assembler)) -> Option<Vec<String>> {
-    let mut code = Assembler::default();
-    write(&mut code);
-    decode(&code.bytes)
 }
 
 #[test]
