@@ -7,7 +7,7 @@ use crate::driver::language::Function;
 impl Runtime {
     /// Writes all functions, in the order of their numbers.
     pub fn functions(&self) -> Vec<(Own, Function)> {
-        Own::ALL.into_iter().map(|own| (own, self.function(own))).collect()
+        Own::all().map(|own| (own, self.function(own))).collect()
     }
 
     fn function(&self, own: Own) -> Function {

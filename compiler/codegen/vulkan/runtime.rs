@@ -39,21 +39,26 @@ pub enum Own {
 }
 
 impl Own {
-    /// All functions, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
-        Self::Copy,
-        Self::Suits,
-        Self::Buffer,
-        Self::Submit,
-        Self::Device,
-        Self::Pipelines,
-        Self::Upload,
-        Self::Record,
-        Self::Open,
-        Self::Run,
-        Self::Close,
-        Self::Report,
+    /// All functions with their names, in the order of their numbers.
+    const NAMED: [(Self, &'static str); 12] = [
+        (Self::Copy, "vulkan_copy"),
+        (Self::Suits, "vulkan_suits"),
+        (Self::Buffer, "vulkan_buffer"),
+        (Self::Submit, "vulkan_submit"),
+        (Self::Device, "vulkan_device"),
+        (Self::Pipelines, "vulkan_pipelines"),
+        (Self::Upload, "vulkan_upload"),
+        (Self::Record, "vulkan_record"),
+        (Self::Open, "vulkan_open"),
+        (Self::Run, "vulkan_run"),
+        (Self::Close, "vulkan_close"),
+        (Self::Report, "vulkan_report"),
     ];
+
+    /// Returns all functions, in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::NAMED.into_iter().map(|(own, _)| own)
+    }
 
     /// Functions that models call; the others are helpers.
     pub const ENTRIES: [Self; 4] = [Self::Open, Self::Run, Self::Close, Self::Report];
@@ -77,20 +82,7 @@ impl Own {
 
     /// Returns the name of the function.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Copy => "vulkan_copy",
-            Self::Suits => "vulkan_suits",
-            Self::Buffer => "vulkan_buffer",
-            Self::Submit => "vulkan_submit",
-            Self::Device => "vulkan_device",
-            Self::Pipelines => "vulkan_pipelines",
-            Self::Upload => "vulkan_upload",
-            Self::Record => "vulkan_record",
-            Self::Open => "vulkan_open",
-            Self::Run => "vulkan_run",
-            Self::Close => "vulkan_close",
-            Self::Report => "vulkan_report",
-        }
+        Self::NAMED[self as usize].1
     }
 
     /// Returns the signature of the function.
@@ -151,7 +143,7 @@ impl Loader {
 pub struct Runtime {
     /// The layout of data on the target; pointers have eight bytes.
     pub layout: Layout,
-    /// The number of the first function; the others follow in the order of [`Own::ALL`].
+    /// The number of the first function; the others follow in the order of [`Own::all`].
     pub first: u32,
     /// The number of the data section that all models share.
     pub data: u32,

@@ -103,8 +103,8 @@ fn functions_call_the_helpers_that_their_stack_counts() {
     for (own, function) in runtime.functions() {
         let mut numbers = vec![];
         called(&function.body, &mut numbers);
-        let found: Vec<Own> = Own::ALL.into_iter().filter(|other| numbers.contains(&(runtime.first + *other as u32))).collect();
-        let counted: Vec<Own> = Own::ALL.into_iter().filter(|other| own.helpers().contains(other)).collect();
+        let found: Vec<Own> = Own::all().filter(|other| numbers.contains(&(runtime.first + *other as u32))).collect();
+        let counted: Vec<Own> = Own::all().filter(|other| own.helpers().contains(other)).collect();
         assert_eq!(found, counted, "{}", own.name());
     }
     assert_eq!(Own::Open.stack_bytes(&|_| 100), 300, "through the upload or the choice of a device");
