@@ -123,9 +123,19 @@ impl Lowering<'_> {
             return Held::Bits(Bits { lanes: ty.lanes, per: ty.lanes.min(64), parts });
         }
         let (bytes, bits) = if ty.lane == Lane::Mask { (4, if bits != 0 { u64::MAX } else { 0 }) } else { (ty.lane.bytes(), bits) };
-        let total = bytes * u32::from(ty.lanes);
-        let register = self.number(bytes, Length::of(total.min(self.set.width)), bits);
-        Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![register; total.div_ceil(self.set.width) as usize] })
+        let register = self.number(bytes, self.length_of(bytes, ty.lanes), bits);
+        Held::Vector(self.repeated(bytes, ty.lanes, register))
+    }
+
+    /// Returns the vector length of the registers of lanes.
+    pub fn length_of(&self, bytes: u32, lanes: u16) -> Length {
+        Length::of((bytes * u32::from(lanes)).min(self.set.width))
+    }
+
+    /// Returns a vector whose registers are all the same one.
+    pub fn repeated(&self, bytes: u32, lanes: u16, register: VReg) -> Vector {
+        let count = (bytes * u32::from(lanes)).div_ceil(self.set.width);
+        Vector { bytes, lanes, parts: vec![register; count as usize] }
     }
 
     /// Returns the vector registers of a value. A 64-bit scalar is moved there.

@@ -288,9 +288,8 @@ impl Lowering<'_> {
             return Held::Bits(Bits { lanes, per: lanes.min(64), parts: vec![mask; usize::from(lanes.div_ceil(64))] });
         }
         let word = self.one(&rows::VMOVD, Length::X, ones);
-        let total = u32::from(lanes) * 4;
-        let part = self.one(&rows::VPBROADCASTD, Length::of(total.min(self.set.width)), word);
-        Held::Vector(Vector { bytes: 4, lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] })
+        let part = self.one(&rows::VPBROADCASTD, self.length_of(4, lanes), word);
+        Held::Vector(self.repeated(4, lanes, part))
     }
 
     /// Returns one lane of a mask as 0 or 1.

@@ -283,8 +283,7 @@ impl Lowering<'_> {
         }
         let place = self.address(buffer, at, access(ty))?;
         let lane = ty.lane.bytes();
-        let (bytes, total) = (u32::from(group) * lane, u32::from(ty.lanes) * lane);
-        let length = Length::of(total.min(self.set.width));
+        let (bytes, length) = (u32::from(group) * lane, self.length_of(lane, ty.lanes));
         let row = match bytes {
             1..=8 => broadcast(bytes),
             16 if self.set.avx512 => &rows::VBROADCASTI32X4,
@@ -292,13 +291,12 @@ impl Lowering<'_> {
             32 if length == Length::Z => {
                 let low = self.load_some(place, 32);
                 let part = self.two_with(&rows::VINSERTI64X4, Length::Z, low, low, 1);
-                let parts = vec![part; total.div_ceil(self.set.width) as usize];
-                return Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts }));
+                return Ok(Held::Vector(self.repeated(lane, ty.lanes, part)));
             }
             _ => return self.bug(Mistake::Splat { group, over: ty }),
         };
         let part = self.row(row, length, &[Arg::Memory(place)]);
-        Ok(Held::Vector(Vector { bytes: lane, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] }))
+        Ok(Held::Vector(self.repeated(lane, ty.lanes, part)))
     }
 
     /// Loads each lane from its own index. Tables with an entry for every byte are read in registers: entries of bytes, and of 4 bytes with AVX-512.
@@ -351,9 +349,8 @@ impl Lowering<'_> {
         if is_general(ty) {
             return Ok(Held::General(self.general_number(0)));
         }
-        let (bytes, total) = (ty.lane.bytes(), ty.lane.bytes() * u32::from(ty.lanes));
-        let zero = self.number(bytes, Length::X, 0);
-        Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![zero; total.div_ceil(self.set.width) as usize] }))
+        let zero = self.number(ty.lane.bytes(), Length::X, 0);
+        Ok(Held::Vector(self.repeated(ty.lane.bytes(), ty.lanes, zero)))
     }
 
     /// Computes an index plus an offset, clamped to the buffer if `bounds` requires it.

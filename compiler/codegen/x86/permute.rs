@@ -128,9 +128,8 @@ impl Lowering<'_> {
         }
         let bytes = ty.lane.bytes();
         let scalar = self.vector(a)?;
-        let total = bytes * u32::from(ty.lanes);
-        let part = self.one(broadcast(bytes), Length::of(total.min(self.set.width)), scalar.parts[0]);
-        Ok(Held::Vector(Vector { bytes, lanes: ty.lanes, parts: vec![part; total.div_ceil(self.set.width) as usize] }))
+        let part = self.one(broadcast(bytes), self.length_of(bytes, ty.lanes), scalar.parts[0]);
+        Ok(Held::Vector(self.repeated(bytes, ty.lanes, part)))
     }
 
     /// Extracts one lane.
