@@ -55,6 +55,9 @@ impl InstructionSet for Arm64 {
 
     const ALIGNMENT: usize = 16;
     const LOOP_ALIGNMENT: usize = 4;
+    const NOTHING: &'static [u8] = &0xD503_201F_u32.to_le_bytes();
+    // BRK.
+    const STOP: &'static [u8] = &0xD420_0000_u32.to_le_bytes();
 
     fn registers(&self) -> MachineEnv {
         allocatable(
@@ -145,15 +148,6 @@ impl InstructionSet for Arm64 {
         if let Some(second) = second {
             bytes[4..8].copy_from_slice(&second.to_le_bytes());
         }
-    }
-
-    fn pad(&self, bytes: usize, code: &mut Assembler) {
-        (0..bytes / 4).for_each(|_| code.word(0xD503_201F));
-    }
-
-    fn fill(&self, bytes: usize, code: &mut Assembler) {
-        // BRK, which stops the program.
-        (0..bytes / 4).for_each(|_| code.word(0xD420_0000));
     }
 
     fn refer(&self, (): (), distance: i64, field: &mut [u8]) -> Result<(), AssemblyError> {

@@ -30,6 +30,11 @@ impl<R> Default for Buffer<R> {
 }
 
 impl<R> Buffer<R> {
+    /// Adds copies of an instruction, to a number of bytes.
+    pub(super) fn repeat(&mut self, instruction: &[u8], bytes: usize) {
+        self.bytes.extend(instruction.iter().cycle().take(bytes));
+    }
+
     /// Adds a relocation of the place that the next bytes fill.
     pub fn relocate(&mut self, kind: RelocationKind, target: RelocationTarget, addend: i64) {
         let offset = self.bytes.len() as u32;

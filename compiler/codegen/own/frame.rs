@@ -2,9 +2,22 @@
 
 use super::buffer::Buffer;
 use super::error::AssemblyError;
-use super::instruction::Need;
 use super::physical::FrameBases;
 use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
+
+/// Needs of a function that its frame serves.
+pub struct Need {
+    /// Registers that it reads or writes.
+    pub registers: PRegSet,
+    /// Words for registers that were spilled, as [`super::InstructionSet::slot_words`] counts them.
+    pub slots: u32,
+    /// Bytes of the kernel's arrays.
+    pub local_bytes: u32,
+    /// Bytes of arguments on the stack that it passes to what it calls; `None` where it calls nothing.
+    pub outgoing: Option<u32>,
+    /// `true` if floats are rounded towards zero while it runs.
+    pub toward_zero: bool,
+}
 
 /// The stack frame of a function. `R` is how an instruction names a constant after the code.
 pub trait StackFrame<R> {

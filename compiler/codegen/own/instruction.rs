@@ -39,20 +39,6 @@ pub enum Flow {
     Return,
 }
 
-/// Needs of a function that its frame serves.
-pub struct Need {
-    /// Registers that it reads or writes.
-    pub registers: PRegSet,
-    /// Words for registers that were spilled, as [`InstructionSet::slot_words`] counts them.
-    pub slots: u32,
-    /// Bytes of the kernel's arrays.
-    pub local_bytes: u32,
-    /// Bytes of arguments on the stack that it passes to what it calls; `None` where it calls nothing.
-    pub outgoing: Option<u32>,
-    /// `true` if floats are rounded towards zero while it runs.
-    pub toward_zero: bool,
-}
-
 /// How far an encoding of a jump reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reach {
@@ -86,6 +72,10 @@ pub trait InstructionSet {
     const ALIGNMENT: usize;
     /// Alignment of the heads of innermost loops, a power of two.
     const LOOP_ALIGNMENT: usize;
+    /// The shortest instruction that does nothing.
+    const NOTHING: &'static [u8];
+    /// An instruction that stops the program. It fills bytes between the code and its constants, which are never run.
+    const STOP: &'static [u8];
     /// `true` if moves of the allocator that change nothing are removed.
     const REMOVES_MOVES: bool = false;
 
@@ -154,9 +144,9 @@ pub trait InstructionSet {
     fn jump(&self, condition: Option<Self::Condition>, reach: usize, distance: i64, bytes: &mut [u8]);
 
     /// Instructions that do nothing, to a number of bytes.
-    fn pad(&self, bytes: usize, code: &mut Buffer<Self::Reference>);
-    /// Bytes between the code and its constants, which are never run.
-    fn fill(&self, bytes: usize, code: &mut Buffer<Self::Reference>);
+    fn pad(&self, bytes: usize, code: &mut Buffer<Self::Reference>) {
+        code.repeat(Self::NOTHING, bytes);
+    }
     /// Writes the distance between an instruction's reference and the constant into the field, which begins at the first byte given.
     ///
     /// # Errors

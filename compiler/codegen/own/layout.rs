@@ -3,8 +3,8 @@
 use super::allocate::Flat;
 use super::buffer::Buffer;
 use super::error::AssemblyError;
-use super::frame::StackFrame;
-use super::instruction::{Flow, Instruction, InstructionSet, Need};
+use super::frame::{Need, StackFrame};
+use super::instruction::{Flow, Instruction, InstructionSet};
 use crate::Code;
 use regalloc2::{Allocation, Edit, InstOrEdit, Output, PReg, PRegSet};
 use smallvec::SmallVec;
@@ -130,7 +130,7 @@ fn finish<S: InstructionSet>(
     let instruction_bytes = code.bytes.len();
     if !pool.is_empty() {
         let missing = instruction_bytes.next_multiple_of(S::ALIGNMENT) - instruction_bytes;
-        set.fill(missing, &mut code);
+        code.repeat(S::STOP, missing);
         let start = code.bytes.len();
         for named in code.take_references() {
             set.refer(named.reference, (start + named.offset as usize - named.at) as i64, &mut code.bytes[named.at..])?;

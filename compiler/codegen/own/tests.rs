@@ -4,8 +4,8 @@ use super::allocate::Flat;
 use super::check::check;
 use super::error::{AssemblyError, Position};
 use super::function::Edge;
-use super::instruction::{Flow, Instruction, InstructionSet, Need, Reach};
-use super::{Buffer, FrameBases, Function, StackFrame, allocatable, assemble, count_uses, registers_in, sweep};
+use super::instruction::{Flow, Instruction, InstructionSet, Reach};
+use super::{Buffer, FrameBases, Function, Need, StackFrame, allocatable, assemble, count_uses, registers_in, sweep};
 use regalloc2::{Allocation, MachineEnv, Operand, PReg, PRegSet, RegClass, VReg};
 
 const REGISTERS: usize = 4;
@@ -104,6 +104,8 @@ impl InstructionSet for ToySet {
 
     const ALIGNMENT: usize = 4;
     const LOOP_ALIGNMENT: usize = 8;
+    const NOTHING: &'static [u8] = &[NOP];
+    const STOP: &'static [u8] = &[0xFF];
 
     fn registers(&self) -> MachineEnv {
         let none = PRegSet::empty();
@@ -172,14 +174,6 @@ impl InstructionSet for ToySet {
         let (head, tail) = bytes.split_at_mut(opcode.len());
         head.copy_from_slice(&opcode);
         tail.copy_from_slice(&distance[..tail.len()]);
-    }
-
-    fn pad(&self, bytes: usize, code: &mut Buffer<()>) {
-        code.bytes.extend(std::iter::repeat_n(NOP, bytes));
-    }
-
-    fn fill(&self, bytes: usize, code: &mut Buffer<()>) {
-        code.bytes.extend(std::iter::repeat_n(0xFF, bytes));
     }
 
     fn refer(&self, (): (), distance: i64, field: &mut [u8]) -> Result<(), AssemblyError> {

@@ -31,6 +31,9 @@ impl InstructionSet for Riscv32 {
 
     const ALIGNMENT: usize = 4;
     const LOOP_ALIGNMENT: usize = 4;
+    const NOTHING: &'static [u8] = &0x0001_u16.to_le_bytes();
+    // The instruction that no processor has.
+    const STOP: &'static [u8] = &[0, 0];
 
     fn registers(&self) -> MachineEnv {
         allocatable(
@@ -98,16 +101,6 @@ impl InstructionSet for Riscv32 {
         let mut code = Assembler::default();
         jump(condition, bytes.len(), distance, &mut code);
         bytes.copy_from_slice(&code.bytes);
-    }
-
-    fn pad(&self, bytes: usize, code: &mut Assembler) {
-        // C.NOP.
-        (0..bytes / 2).for_each(|_| code.half(0x0001));
-    }
-
-    fn fill(&self, bytes: usize, code: &mut Assembler) {
-        // The instruction that no processor has.
-        (0..bytes / 2).for_each(|_| code.half(0));
     }
 
     fn refer(&self, constant: Reference, _: i64, _: &mut [u8]) -> Result<(), AssemblyError> {

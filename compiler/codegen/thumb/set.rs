@@ -103,6 +103,9 @@ impl InstructionSet for Thumb2 {
 
     const ALIGNMENT: usize = 4;
     const LOOP_ALIGNMENT: usize = 4;
+    const NOTHING: &'static [u8] = &0xBF00_u16.to_le_bytes();
+    // UDF.
+    const STOP: &'static [u8] = &0xDE00_u16.to_le_bytes();
     const REMOVES_MOVES: bool = true;
 
     fn registers(&self) -> MachineEnv {
@@ -229,15 +232,6 @@ impl InstructionSet for Thumb2 {
             }
         }
         bytes.copy_from_slice(&code.bytes);
-    }
-
-    fn pad(&self, bytes: usize, code: &mut Assembler) {
-        (0..bytes / 2).for_each(|_| code.half(0xBF00));
-    }
-
-    fn fill(&self, bytes: usize, code: &mut Assembler) {
-        // UDF, which traps.
-        (0..bytes / 2).for_each(|_| code.half(0xDE00));
     }
 
     fn refer(&self, constant: Infallible, _: i64, _: &mut [u8]) -> Result<(), AssemblyError> {

@@ -53,6 +53,9 @@ impl InstructionSet for X86 {
 
     const ALIGNMENT: usize = 64;
     const LOOP_ALIGNMENT: usize = 32;
+    const NOTHING: &'static [u8] = &[0x90];
+    // INT3.
+    const STOP: &'static [u8] = &[0xCC];
 
     fn registers(&self) -> MachineEnv {
         allocatable(
@@ -145,11 +148,6 @@ impl InstructionSet for X86 {
 
     fn pad(&self, bytes: usize, code: &mut Assembler) {
         code.pad(bytes);
-    }
-
-    fn fill(&self, bytes: usize, code: &mut Assembler) {
-        // `int3`, which stops the program.
-        code.bytes.resize(code.bytes.len() + bytes, 0xCC);
     }
 
     fn refer(&self, Tail(tail): Tail, distance: i64, field: &mut [u8]) -> Result<(), AssemblyError> {

@@ -142,7 +142,7 @@ impl Element {
     }
 }
 
-/// Operations on vector registers. Machines without them have no such values.
+/// Operations on vector registers. Machines without them have no such values, and refuse all operations with [`CodegenError::Unsupported`].
 pub trait VectorOps {
     /// Returns the error of a kernel that uses what the CPU level does not have.
     fn lacks(&self, lack: Lack) -> CodegenError;
@@ -155,86 +155,50 @@ pub trait VectorOps {
         false
     }
     /// Loads a vector register: all elements, or so many and zeros after them.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn load_vector(&mut self, _address: Address, _element: Element, _first: Option<u32>) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Stores a vector register: all elements, or the first ones.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn store_vector(&mut self, _address: Address, _element: Element, _first: Option<u32>, _vector: VReg) -> Result<(), CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Returns sum + the products of the signed bytes of two vector registers.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn add_sixteen_products(&mut self, _sum: VReg, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Returns an operation on the bytes of two vector registers.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn two_bytes(&mut self, _op: ByteOp, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Returns sixteen copies of the low byte of a word.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn vector_of_byte(&mut self, _word: VReg) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Returns four words as lanes.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn vector_of_words(&mut self, _words: [VReg; 4]) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Returns an operation on the lanes of two vector registers.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn two_lanes(&mut self, _op: LaneOp, _a: VReg, _b: VReg) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Returns an operation on lanes and a word.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn lanes_with_word(&mut self, _op: WithWord, _a: VReg, _word: VReg) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Returns lanes that are shifted by a count from 1 to 31.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn shift_lanes_by(&mut self, _a: VReg, _count: u32, _shift: LaneShift) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Returns the lanes of the first register where a test holds, and of the second one elsewhere.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn choose_lanes(&mut self, _test: LaneTest, _yes: VReg, _no: VReg) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Returns lanes with the opposite sign.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn negate_lanes(&mut self, _a: VReg) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }
     /// Returns the nearest numbers of 8 or 16 bits, signed or unsigned, of signed lanes. Bits above them are undefined.
-    ///
-    /// # Errors
-    /// [`CodegenError::Unsupported`] without vector registers.
     fn narrow_lanes(&mut self, _a: VReg, _bits: u32, _signed: bool) -> Result<VReg, CodegenError> {
         Err(self.lacks(Lack::Vectors))
     }

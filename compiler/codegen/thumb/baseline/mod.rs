@@ -24,7 +24,9 @@ mod words;
 mod tests;
 
 use crate::RelocationKind;
+use crate::own::KernelCompiler;
 use crate::own::words::{Compilers, word_driver, word_support};
+use crate::thumb::listing::text;
 pub(super) use compile::compile;
 use level::Level;
 use lowering::Baseline;
@@ -33,7 +35,7 @@ use set::Thumb1;
 
 /// Functions that compile for these machines.
 pub(super) const COMPILERS: Compilers = Compilers {
-    kernels: super::KERNELS,
+    kernels: KernelCompiler::new(compile, text),
     driver: |function, machine| word_driver(function, &Thumb1(Level::of(machine)), Baseline::without_kernel(machine)),
     support: |what, machine| word_support(what, &Thumb1(Level::of(machine)), Baseline::without_kernel(machine)),
     distance: RelocationKind::ThumbDistance,

@@ -8,7 +8,7 @@ use super::spill::spill;
 use crate::own::{AssemblyError, InstructionSet, Position, Reach, allocatable, registers_in};
 use crate::thumb::encode::{Assembler, Flags};
 use crate::thumb::registers::{GENERAL, LOW, LR, SP};
-use crate::thumb::set::{jump, jump_on, reach};
+use crate::thumb::set::{Thumb2, jump, jump_on, reach};
 use regalloc2::{MachineEnv, PReg, PRegSet, RegClass};
 use std::convert::Infallible;
 
@@ -30,6 +30,8 @@ impl InstructionSet for Thumb1 {
 
     const ALIGNMENT: usize = 4;
     const LOOP_ALIGNMENT: usize = 4;
+    const NOTHING: &'static [u8] = Thumb2::NOTHING;
+    const STOP: &'static [u8] = Thumb2::STOP;
 
     fn registers(&self) -> MachineEnv {
         let none = PRegSet::empty();
@@ -95,15 +97,6 @@ impl InstructionSet for Thumb1 {
             }
         }
         bytes.copy_from_slice(&code.bytes);
-    }
-
-    fn pad(&self, bytes: usize, code: &mut Assembler) {
-        (0..bytes / 2).for_each(|_| code.half(0xBF00));
-    }
-
-    fn fill(&self, bytes: usize, code: &mut Assembler) {
-        // UDF, which traps.
-        (0..bytes / 2).for_each(|_| code.half(0xDE00));
     }
 
     fn refer(&self, constant: Infallible, _: i64, _: &mut [u8]) -> Result<(), AssemblyError> {
