@@ -29,7 +29,15 @@ fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenErro
         bring_near(function);
         couple(function);
     };
-    compile_kernel(kernel, &Arm64::new(machine), |kernel| DEAD.of(kernel), |kernel| Neon::new(kernel, machine), improve, most_in_loop)
+    compile_kernel(
+        kernel,
+        machine,
+        &Arm64::new(machine),
+        |kernel| DEAD.of(kernel),
+        |kernel| Neon::new(kernel, machine),
+        improve,
+        most_in_loop,
+    )
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.

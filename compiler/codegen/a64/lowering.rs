@@ -18,8 +18,6 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Neon>;
 
 /// State of this instruction set, in addition to the common state.
 pub(super) struct Neon {
-    /// Name of the CPU level.
-    pub level: &'static str,
     /// `true` if the machine has dot products of four bytes.
     pub dot_product: bool,
     /// `true` if it has products of matrices of bytes.
@@ -42,7 +40,6 @@ impl Neon {
     /// Analyzes a kernel for a machine.
     pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
         Self {
-            level: machine.level,
             dot_product: machine.byte_fours,
             matrix: machine.byte_squares,
             subtracted_masks: subtracted_masks(kernel),

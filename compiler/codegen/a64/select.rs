@@ -38,10 +38,6 @@ impl Select for Neon {
     const SCALARS: RegClass = GENERAL;
     const INDEX: Type = Type::INDEX;
 
-    fn level(&self) -> &'static str {
-        self.level
-    }
-
     fn sum(to: VReg, a: VReg, b: VReg) -> MachineInst {
         general(&rows::ADD_X, &[&[Arg::Def(to)], &sum(a, b)[..]].concat())
     }

@@ -57,13 +57,14 @@ impl KernelCompiler {
     }
 }
 
-/// Compiles a kernel. `prepare` rewrites it, and `state` makes the state of its lowering. `improve` gets the instructions and how often each register is
-/// used. `most_in_loop` is for [`move_numbers`].
+/// Compiles a kernel for a machine. `prepare` rewrites it, and `state` makes the state of its lowering. `improve` gets the instructions and how often
+/// each register is used. `most_in_loop` is for [`move_numbers`].
 ///
 /// # Errors
 /// The errors of [`KernelCompiler::code`].
 pub fn compile_kernel<S: Select, I: InstructionSet<Inst = Inst<S::Op>>>(
     kernel: &Kernel,
+    machine: &CpuMachine,
     set: &I,
     prepare: fn(&Kernel) -> Kernel,
     state: impl Fn(&Kernel) -> S,
@@ -73,7 +74,7 @@ pub fn compile_kernel<S: Select, I: InstructionSet<Inst = Inst<S::Op>>>(
     verify(kernel)?;
     index::check(kernel, S::INDEX)?;
     let kernel = &prepare(kernel);
-    let mut function = lower(kernel, state(kernel))?;
+    let mut function = lower(kernel, machine, state(kernel))?;
     let mut uses = count_uses(&function);
     sweep(&mut function, &mut uses);
     improve(&mut function, &uses);

@@ -15,6 +15,7 @@ use cranelift_entity::{EntityRef, EntitySet};
 use modelc_kernel::indices::Indices;
 use modelc_kernel::verify::is_toward_zero;
 use modelc_kernel::{Buffer, Inst as KernelInst, Kernel, Region, Type, Value};
+use modelc_machine::CpuMachine;
 use regalloc2::{RegClass, VReg};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -33,9 +34,6 @@ pub trait Select: Sized {
     const SCALARS: RegClass;
     /// The type of an index, as wide as a scalar register.
     const INDEX: Type;
-
-    /// Returns the name of the CPU level.
-    fn level(&self) -> &'static str;
 
     /// Makes `to = number`.
     fn number(to: VReg, number: i64) -> Inst<Self::Op> {
@@ -131,6 +129,8 @@ pub(super) type LoadKey = (Block, Buffer, (Value, i64), u16, Type, Holding);
 pub struct Lowering<'a, S: Select> {
     /// The kernel.
     pub kernel: &'a Kernel,
+    /// Name of the CPU level.
+    level: &'static str,
     /// State of the instruction set.
     pub set: S,
     /// The function written so far.
@@ -143,6 +143,10 @@ pub struct Lowering<'a, S: Select> {
     pub bases: Vec<(Base, i32)>,
     /// Results of loads that no later store can have changed, by key.
     pub(super) loads: FxHashMap<LoadKey, S::Held>,
+    /// Registers of a block that hold numbers, in sets of words.
+    pub(crate) numbers: FxHashMap<(Block, i32), VReg>,
+    /// Loads whose elements are wanted with zeros above them, in sets of words.
+    pub(super) zeros: EntitySet<Value>,
     /// Values with a single use.
     used_once: EntitySet<Value>,
     values: Vec<Option<S::Held>>,
@@ -159,12 +163,12 @@ pub struct Lowering<'a, S: Select> {
     pub(super) inner_loops: usize,
 }
 
-/// Lowers a verified kernel.
+/// Lowers a verified kernel for a machine.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] if the kernel breaks a rule of its language.
-pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<Inst<S::Op>>, CodegenError> {
-    let mut lowering = Lowering::new(kernel, set);
+pub fn lower<S: Select>(kernel: &Kernel, machine: &CpuMachine, set: S) -> Result<Function<Inst<S::Op>>, CodegenError> {
+    let mut lowering = Lowering::new(kernel, machine, set);
     lowering.function.toward_zero = is_toward_zero(kernel);
     S::enter(&mut lowering)?;
     lowering.statements(&kernel.body)?;
@@ -178,18 +182,21 @@ pub fn lower<S: Select>(kernel: &Kernel, set: S) -> Result<Function<Inst<S::Op>>
 
 impl<'a, S: Select> Lowering<'a, S> {
     /// Starts a lowering with an empty entry block.
-    pub(super) fn new(kernel: &'a Kernel, set: S) -> Self {
+    pub(super) fn new(kernel: &'a Kernel, machine: &CpuMachine, set: S) -> Self {
         let mut function = Function::default();
         let entry = function.block();
         function.order.push(entry);
         Self {
             kernel,
+            level: machine.level,
             set,
             function,
             block: entry,
             constants: FxHashMap::default(),
             bases: vec![],
             loads: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            zeros: EntitySet::new(),
             used_once: used_once(kernel),
             values: vec![None; kernel.types.len()],
             indices: Indices::of(kernel, MOST_TERMS),
@@ -227,7 +234,7 @@ impl<'a, S: Select> Lowering<'a, S> {
 
     /// Returns the error of a kernel that uses what this CPU level does not have.
     pub fn lack(&self, lack: Lack) -> CodegenError {
-        CodegenError::lack(self.kernel, self.set.level(), lack)
+        CodegenError::lack(self.kernel, self.level, lack)
     }
 
     /// Returns the block that returns `status`.

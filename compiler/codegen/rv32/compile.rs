@@ -21,7 +21,7 @@ fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenErro
         let mut uses = count_uses(function);
         sweep(function, &mut uses);
     };
-    compile_kernel(kernel, &Riscv32::new(machine), |kernel| DEAD.of(kernel), |kernel| Riscv::new(kernel, machine), joined, most_in_loop)
+    compile_kernel(kernel, machine, &Riscv32::new(machine), |kernel| DEAD.of(kernel), |_| Riscv::new(machine), joined, most_in_loop)
 }
 
 /// Registers that loops may fill with what they hand on and with numbers; the rest is for what a round computes.

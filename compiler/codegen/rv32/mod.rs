@@ -23,13 +23,12 @@ use super::RelocationKind;
 use super::own::words::{Compilers, word_driver, word_support};
 pub use compile::KERNELS;
 use lowering::Riscv;
-use modelc_kernel::Kernel;
 use set::Riscv32;
 
 /// Functions that compile for 32-bit RISC-V. Other functions keep to the C convention (psABI) of ILP32, too.
 pub const COMPILERS: Compilers = Compilers {
     kernels: KERNELS,
-    driver: |function, machine| word_driver(function, &Riscv32::new(machine), Riscv::new(&Kernel::default(), machine)),
-    support: |what, machine| word_support(what, &Riscv32::new(machine), Riscv::new(&Kernel::default(), machine)),
+    driver: |function, machine| word_driver(function, machine, &Riscv32::new(machine), Riscv::new(machine)),
+    support: |what, machine| word_support(what, machine, &Riscv32::new(machine), Riscv::new(machine)),
     distance: RelocationKind::RiscvDistance,
 };

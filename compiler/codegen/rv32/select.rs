@@ -6,10 +6,9 @@ use super::lowering::Riscv;
 use super::registers::{FIRST, GENERAL, PARAMETERS};
 use super::rows::{self, Row};
 use crate::own::words::{Rows, WordSet, exponent};
-use crate::own::{Access, Address, Block};
+use crate::own::{Access, Address};
 use modelc_kernel::Lane;
 use regalloc2::{PReg, VReg};
-use rustc_hash::FxHashMap;
 
 /// Tests whether all instructions of an access can have their displacements.
 fn all_reach(displacement: i64, access: Access) -> bool {
@@ -28,20 +27,12 @@ impl WordSet for Riscv {
     const ROWS: Rows<&'static Row> = Rows { sum: &rows::ADD, sum_with: &rows::ADD_NUMBER, product: &rows::MUL };
     const ARGUMENTS: usize = PARAMETERS;
 
-    fn cpu_level(&self) -> &'static str {
-        self.cpu
-    }
-
     fn argument(number: usize) -> PReg {
         PReg::new(FIRST + number, GENERAL)
     }
 
     fn has_format(&self, lane: Lane) -> bool {
         lane == Lane::F32 && self.has_floats
-    }
-
-    fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg> {
-        &mut self.numbers
     }
 
     fn sum_row(number: i32) -> Option<(&'static Row, i32)> {

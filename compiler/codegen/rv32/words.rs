@@ -11,7 +11,7 @@ use crate::own::words::{Operand, Ops, Test, VectorOps, WordOp, Words};
 use crate::support::{Format, Support};
 use crate::unsupported::Lack;
 use crate::{CodegenError, Operation};
-use modelc_kernel::{BinaryOp, ConvertOp, Lane, Type, UnaryOp, Value};
+use modelc_kernel::{BinaryOp, ConvertOp, Lane, Type, UnaryOp};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
@@ -54,10 +54,6 @@ impl Words for Lowering<'_> {
 
     fn only_aligned(&self) -> bool {
         true
-    }
-
-    fn wants_zeros(&self, loaded: Value) -> bool {
-        self.set.zeros.contains(loaded)
     }
 
     fn load_word(&mut self, address: Address, bytes: u32, signed: bool) -> VReg {

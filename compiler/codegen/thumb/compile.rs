@@ -39,7 +39,7 @@ fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenErro
         even_sums(function);
         share_counts(function);
     };
-    compile_kernel(kernel, &Thumb2::of_kernel(kernel, machine), |kernel| DEAD.of(kernel), state, joined, most_in_loop)
+    compile_kernel(kernel, machine, &Thumb2::of_kernel(kernel, machine), |kernel| DEAD.of(kernel), state, joined, most_in_loop)
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.

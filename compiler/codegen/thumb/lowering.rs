@@ -2,7 +2,7 @@
 
 use super::in_vectors::InVectors;
 use super::set::formats;
-use crate::own::words::{factors, shared_factors, widened};
+use crate::own::words::{factors, shared_factors};
 use crate::own::{self, Block};
 use cranelift_entity::EntitySet;
 use modelc_kernel::{Kernel, Lane, Value};
@@ -15,8 +15,6 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Thumb>;
 
 /// State of a lowering that only this instruction set has.
 pub(super) struct Thumb {
-    /// Name of the CPU level.
-    pub cpu: &'static str,
     /// Formats of floats that have registers.
     pub formats: &'static [Lane],
     /// `true` if loads and stores must be at multiples of their bytes.
@@ -35,12 +33,8 @@ pub(super) struct Thumb {
     pub joined: FxHashMap<(Block, [VReg; 4]), VReg>,
     /// Vector registers of a block whose lanes have the opposite sign.
     pub negated: FxHashMap<(Block, VReg), VReg>,
-    /// Loads whose elements are wanted with zeros above them.
-    pub zeros: EntitySet<Value>,
     /// Halves that words of bytes became in a block.
     pub widened: FxHashMap<(Block, VReg), [VReg; 2]>,
-    /// Registers of a block that hold numbers.
-    pub numbers: FxHashMap<(Block, i32), VReg>,
 }
 
 impl Thumb {
@@ -51,7 +45,6 @@ impl Thumb {
         let InVectors { bytes, lanes } = in_vectors;
         let has_halves = machine.has(Extension::Dsp);
         Self {
-            cpu: machine.level,
             formats,
             only_aligned: machine.only_aligned,
             has_halves,
@@ -61,9 +54,7 @@ impl Thumb {
             joined: FxHashMap::default(),
             negated: FxHashMap::default(),
             vectors: bytes,
-            zeros: widened(kernel),
             widened: FxHashMap::default(),
-            numbers: FxHashMap::default(),
         }
     }
 }

@@ -46,8 +46,8 @@ pub use set::has_vectors;
 /// Functions that compile for Armv7-M and later. Other functions keep to the procedure call standard for Arm (AAPCS), too.
 const COMPILERS: Compilers = Compilers {
     kernels: KERNELS,
-    driver: |function, machine| word_driver(function, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine)),
-    support: |what, machine| word_support(what, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine)),
+    driver: |function, machine| word_driver(function, machine, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine)),
+    support: |what, machine| word_support(what, machine, &Thumb2::new(machine), Thumb::new(&Kernel::default(), machine)),
     distance: RelocationKind::ThumbDistance,
 };
 

@@ -8,10 +8,9 @@ use super::registers::{GENERAL, PARAMETERS};
 use super::rows::{self, Row};
 use super::vectors::Vector;
 use crate::own::words::{Filled, Rows, VECTOR, WordSet, exponent};
-use crate::own::{Access, Address, Base, Block};
+use crate::own::{Access, Address, Base};
 use modelc_kernel::{Lane, Value};
 use regalloc2::{PReg, VReg};
-use rustc_hash::FxHashMap;
 
 /// Tests whether all instructions of an access can have their displacements.
 fn all_reach(displacement: i64, access: Access) -> bool {
@@ -33,10 +32,6 @@ impl WordSet for Thumb {
     const ROWS: Rows<&'static Row> = Rows { sum: &rows::ADD, sum_with: &rows::ADD_TWELVE, product: &rows::MUL };
     const ARGUMENTS: usize = PARAMETERS;
 
-    fn cpu_level(&self) -> &'static str {
-        self.cpu
-    }
-
     fn argument(number: usize) -> PReg {
         PReg::new(number, GENERAL)
     }
@@ -50,10 +45,6 @@ impl WordSet for Thumb {
             true => Some(Filled::Lanes),
             false => self.vectors.contains(value).then_some(Filled::Bytes),
         }
-    }
-
-    fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg> {
-        &mut self.numbers
     }
 
     fn sum_row(number: i32) -> Option<(&'static Row, i32)> {

@@ -43,10 +43,6 @@ impl Words for Lowering<'_> {
         self.set.formats.contains(&lane)
     }
 
-    fn wants_zeros(&self, loaded: Value) -> bool {
-        self.set.zeros.contains(loaded)
-    }
-
     fn only_aligned(&self) -> bool {
         self.set.only_aligned
     }
@@ -60,7 +56,7 @@ impl Words for Lowering<'_> {
     }
 
     fn is_zero(&self, word: VReg) -> bool {
-        self.set.numbers.iter().any(|((_, number), register)| *number == 0 && *register == word)
+        self.numbers.iter().any(|((_, number), register)| *number == 0 && *register == word)
     }
 
     fn widened_bytes(&mut self, word: VReg) -> [VReg; 2] {

@@ -25,7 +25,7 @@ fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, CodegenErro
         fold_stores(function, uses);
     };
     let prepare = |kernel: &Kernel| DEAD.after(QUOTIENTS.of(kernel));
-    compile_kernel(kernel, &set, prepare, |kernel| Vectors::new(kernel, machine), improve, most_in_loop)
+    compile_kernel(kernel, machine, &set, prepare, |kernel| Vectors::new(kernel, machine), improve, most_in_loop)
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. Masks have seven, and two serve the values of a round.

@@ -19,8 +19,6 @@ pub(super) type Lowering<'a> = own::Lowering<'a, Vectors>;
 
 /// State of this instruction set, in addition to the common state.
 pub(super) struct Vectors {
-    /// Name of the CPU level.
-    pub level: &'static str,
     /// Bytes of a vector register.
     pub width: u32,
     /// `true` if the machine has AVX-512, with mask registers.
@@ -41,7 +39,6 @@ impl Vectors {
     /// Analyzes a kernel for a machine.
     pub fn new(kernel: &Kernel, machine: &CpuMachine) -> Self {
         Self {
-            level: machine.level,
             width: machine.vector_bytes().into(),
             avx512: machine.vector_bytes() == 64,
             widened_loads: widened_loads(kernel),

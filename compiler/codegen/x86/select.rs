@@ -17,10 +17,6 @@ impl Select for Vectors {
     const SCALARS: RegClass = GENERAL;
     const INDEX: Type = Type::INDEX;
 
-    fn level(&self) -> &'static str {
-        self.level
-    }
-
     fn sum(to: VReg, a: VReg, b: VReg) -> MachineInst {
         Self::load_address(to, Address { index: Some((b, 0)), ..Address::at(a) })
     }

@@ -10,16 +10,18 @@ use crate::own::{Function, InstructionSet, Lowering, assemble, count_uses, sweep
 use crate::support::Support;
 use crate::{Code, CodegenError};
 use modelc_interface::Layout;
+use modelc_machine::CpuMachine;
 
 /// Layout of C's data on machines of 32-bit words.
 pub const LAYOUT: Layout = Layout { pointer: 4 };
 
-/// Compiles a function of the driver.
+/// Compiles a function of the driver, for a machine.
 ///
 /// # Errors
 /// [`CodegenError::Driver`] when the function breaks a rule of its language.
 pub fn word_driver<S: WordSet>(
     function: &driver::Function,
+    machine: &CpuMachine,
     set: &impl InstructionSet<Inst = Inst<S::Own>>,
     state: S,
 ) -> Result<Code, CodegenError>
@@ -27,18 +29,23 @@ where
     for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
     driver::verify::verify(function, LAYOUT).map_err(CodegenError::Driver)?;
-    finished(lower_driver(function, state)?, set, "a function of the driver")
+    finished(lower_driver(function, machine, state)?, set, "a function of the driver")
 }
 
-/// Compiles a function that kernels call.
+/// Compiles a function that kernels call, for a machine.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] when the function cannot be compiled.
-pub fn word_support<S: WordSet>(what: Support, set: &impl InstructionSet<Inst = Inst<S::Own>>, state: S) -> Result<Code, CodegenError>
+pub fn word_support<S: WordSet>(
+    what: Support,
+    machine: &CpuMachine,
+    set: &impl InstructionSet<Inst = Inst<S::Own>>,
+    state: S,
+) -> Result<Code, CodegenError>
 where
     for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
-    finished(lower_support(what, state), set, &format!("{what:?}"))
+    finished(lower_support(what, machine, state), set, &format!("{what:?}"))
 }
 
 /// Removes unused instructions of a function, and assembles it.

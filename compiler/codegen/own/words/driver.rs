@@ -13,19 +13,24 @@ use crate::own::{Access, Address, Base, Block, Function, Lowering, Select};
 use crate::{CodegenError, RelocationTarget};
 use cranelift_entity::SecondaryMap;
 use modelc_kernel::{CompareOp as KernelCompareOp, Kernel};
+use modelc_machine::CpuMachine;
 use regalloc2::VReg;
 
 /// Lowers a verified function of the driver.
 ///
 /// # Errors
 /// [`CodegenError::Bug`] if the function breaks a rule of its language.
-pub fn lower_driver<S: WordSet>(function: &driver::Function, set: S) -> Result<Function<MachineInst<S::Own>>, CodegenError>
+pub fn lower_driver<S: WordSet>(
+    function: &driver::Function,
+    machine: &CpuMachine,
+    set: S,
+) -> Result<Function<MachineInst<S::Own>>, CodegenError>
 where
     for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
     // The lowering of words needs a kernel, so it gets an empty one.
     let nothing = Kernel::default();
-    let mut words = Lowering::new(&nothing, set);
+    let mut words = Lowering::new(&nothing, machine, set);
     let parameters = words.parameters(function.parameters.len());
     let exit = words.function.block();
     let status = function.signature.result.map(|_| words.scalar());

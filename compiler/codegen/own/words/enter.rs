@@ -2,6 +2,7 @@
 
 use super::held::Held;
 use super::inst::{Op, Operations};
+use super::memory::widened;
 use super::ops::{Ops, WordOp, Words};
 use super::set::WordSet;
 use crate::CodegenError;
@@ -18,6 +19,7 @@ where
     /// # Errors
     /// [`CodegenError::Bug`] when the kernel breaks a rule of its language.
     pub fn enter_words(&mut self) -> Result<(), CodegenError> {
+        self.zeros = widened(self.kernel);
         let parameters = self.parameters(self.parameter_count());
         let integers = self.enter_buffers(parameters, 4, |_, offset| (Base::Locals, offset))?;
         for (&value, low) in self.kernel.body.params.iter().zip(integers) {

@@ -8,15 +8,16 @@ use super::soft;
 use crate::own::{Function, Lowering, Select};
 use crate::support::Support;
 use modelc_kernel::Kernel;
+use modelc_machine::CpuMachine;
 use regalloc2::VReg;
 
 /// Lowers a support function.
-pub fn lower_support<S: WordSet>(what: Support, set: S) -> Function<Inst<S::Own>>
+pub fn lower_support<S: WordSet>(what: Support, machine: &CpuMachine, set: S) -> Function<Inst<S::Own>>
 where
     for<'a> Lowering<'a, S>: Words<Relation = <S::Own as Operations>::Relation>,
 {
     let nothing = Kernel::default();
-    let mut words = Lowering::new(&nothing, set);
+    let mut words = Lowering::new(&nothing, machine, set);
     let parameters = words.parameters(what.arguments().iter().sum());
     let result = soft::compute(&mut words, what, &parameters);
     words.end(leave_with::<S>(&result), vec![]);

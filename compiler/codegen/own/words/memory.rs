@@ -14,7 +14,7 @@ use regalloc2::VReg;
 type At = (Value, i64);
 
 /// Loads of bytes and halves that are only made wider with zeros.
-pub fn widened(kernel: &Kernel) -> EntitySet<Value> {
+pub(super) fn widened(kernel: &Kernel) -> EntitySet<Value> {
     let (mut widened, mut others) = (EntitySet::new(), EntitySet::new());
     for region in kernel.regions() {
         region.yields.iter().for_each(|&value| _ = others.insert(value));
@@ -59,7 +59,7 @@ where
             && self.loads_factors(result)
             && bytes.is_multiple_of(4)
             && self.takes_words(buffer, at);
-        let zeros = self.wants_zeros(result);
+        let zeros = self.zeros.contains(result);
         let holding = if packed { Holding::Packed { zeros } } else { Holding::Lanes { zeros } };
         let key = (self.block, buffer, at, active, ty, holding);
         if let Some(known) = self.loads.get(&key) {

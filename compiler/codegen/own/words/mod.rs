@@ -39,7 +39,6 @@ pub use factors::{factors, shared_factors};
 pub use held::DOUBLES;
 pub use inst::{Arg, Inst, Op, Operations};
 pub use lanes::lanes;
-pub use memory::widened;
 pub use ops::{Half, Operand, Ops, Test, WordOp, Words};
 pub use plain::{clamp, divide_by_number, leading_zeros, long_less, long_product, long_sum};
 pub use pointers::{Numbers, step_pointers};

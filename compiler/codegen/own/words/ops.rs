@@ -155,8 +155,6 @@ pub trait Words: Ops<Word = VReg> + VectorOps {
     fn only_aligned(&self) -> bool {
         false
     }
-    /// Tests whether all uses of loaded elements need zeros in the upper bits.
-    fn wants_zeros(&self, loaded: Value) -> bool;
     /// Tells whether products take either half of a word as a factor.
     fn has_halves(&self) -> bool {
         false

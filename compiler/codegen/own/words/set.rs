@@ -5,12 +5,11 @@ use super::held::{Held, Shape};
 use super::inst::{Arg, Inst, Op, Operations, word};
 use super::ops::{Test, Words};
 use super::vector_ops::Filled;
-use crate::own::{Access, Address, Base, Block, Lowering, Select};
+use crate::own::{Access, Address, Base, Lowering, Select};
 use crate::support::Support;
 use crate::{CodegenError, RelocationTarget};
 use modelc_kernel::{Inst as KernelInst, Lane, Type, Value};
 use regalloc2::{PReg, RegClass, VReg};
-use rustc_hash::FxHashMap;
 
 /// An instruction set of words: rows and limits of its instructions.
 pub trait WordSet: Sized {
@@ -22,8 +21,6 @@ pub trait WordSet: Sized {
     /// Number of arguments in registers in the C convention. The others are on the stack.
     const ARGUMENTS: usize;
 
-    /// Returns the name of the CPU level.
-    fn cpu_level(&self) -> &'static str;
     /// Returns the register of an argument or a result, by its number.
     fn argument(number: usize) -> PReg;
     /// Tests whether a format of floats has registers.
@@ -32,8 +29,6 @@ pub trait WordSet: Sized {
     fn in_vectors(&self, _value: Value) -> Option<Filled> {
         None
     }
-    /// Returns the registers of each block that hold constants.
-    fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg>;
 
     /// Returns the row of a sum with a constant, and the constant in it. `None` if no instruction has the constant.
     fn sum_row(number: i32) -> Option<(<Self::Own as Operations>::Row, i32)>;
@@ -82,10 +77,6 @@ where
 
     const SCALARS: RegClass = RegClass::Int;
     const INDEX: Type = Type::scalar(Lane::I32);
-
-    fn level(&self) -> &'static str {
-        self.cpu_level()
-    }
 
     fn sum(to: VReg, a: VReg, b: VReg) -> Inst<S::Own> {
         Inst::row(S::ROWS.sum, &[Arg::Def(to), Arg::Use(a), Arg::Use(b)])
@@ -229,11 +220,11 @@ impl<S: WordSet + Select<Op = Op<<S as WordSet>::Own>, Held = Held>> Lowering<'_
     /// Returns a register of the block with a constant.
     pub fn constant_word(&mut self, number: i32) -> VReg {
         let key = (self.block, number);
-        if let Some(&known) = self.set.constants().get(&key) {
+        if let Some(&known) = self.numbers.get(&key) {
             return known;
         }
         let result = self.defined(Op::Constant(number), &[]);
-        self.set.constants().insert(key, result);
+        self.numbers.insert(key, result);
         result
     }
 

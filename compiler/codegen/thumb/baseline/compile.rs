@@ -27,14 +27,7 @@ pub fn compile(kernel: &Kernel, machine: &CpuMachine) -> Result<Emitted, Codegen
         tie_operands(function, &count_uses(function));
         keep_apart(function);
     };
-    compile_kernel(
-        kernel,
-        &Thumb1(Level::of(machine)),
-        |kernel| DEAD.of(kernel),
-        |kernel| Baseline::new(kernel, machine),
-        joined,
-        most_in_loop,
-    )
+    compile_kernel(kernel, machine, &Thumb1(Level::of(machine)), |kernel| DEAD.of(kernel), |_| Baseline::new(machine), joined, most_in_loop)
 }
 
 /// Returns the number of registers that carried values and constants may take in a loop. The others are for the values of a round.

@@ -36,8 +36,8 @@ use set::Thumb1;
 /// Functions that compile for these machines.
 pub(super) const COMPILERS: Compilers = Compilers {
     kernels: KernelCompiler::new(compile, text),
-    driver: |function, machine| word_driver(function, &Thumb1(Level::of(machine)), Baseline::without_kernel(machine)),
-    support: |what, machine| word_support(what, &Thumb1(Level::of(machine)), Baseline::without_kernel(machine)),
+    driver: |function, machine| word_driver(function, machine, &Thumb1(Level::of(machine)), Baseline::without_kernel(machine)),
+    support: |what, machine| word_support(what, machine, &Thumb1(Level::of(machine)), Baseline::without_kernel(machine)),
     distance: RelocationKind::ThumbDistance,
 };
 

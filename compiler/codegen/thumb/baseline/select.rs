@@ -6,12 +6,11 @@ use super::number::is_byte;
 use super::ops::sum_with;
 use super::place::{address_in_sums, reaches};
 use crate::own::words::{Rows, WordSet, exponent};
-use crate::own::{Access, Address, Base, Block};
+use crate::own::{Access, Address, Base};
 use crate::thumb::registers::{GENERAL, PARAMETERS};
 use crate::thumb::rows::{self, Row};
 use modelc_kernel::Lane;
 use regalloc2::{PReg, VReg};
-use rustc_hash::FxHashMap;
 
 impl WordSet for Baseline {
     type Own = Own;
@@ -19,20 +18,12 @@ impl WordSet for Baseline {
     const ROWS: Rows<&'static Row> = Rows { sum: &rows::ADD, sum_with: &rows::ADD_TWELVE, product: &rows::MUL };
     const ARGUMENTS: usize = PARAMETERS;
 
-    fn cpu_level(&self) -> &'static str {
-        self.cpu
-    }
-
     fn argument(number: usize) -> PReg {
         PReg::new(number, GENERAL)
     }
 
     fn has_format(&self, _: Lane) -> bool {
         false
-    }
-
-    fn constants(&mut self) -> &mut FxHashMap<(Block, i32), VReg> {
-        &mut self.numbers
     }
 
     fn sum_row(number: i32) -> Option<(&'static Row, i32)> {

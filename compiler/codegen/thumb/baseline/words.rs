@@ -10,7 +10,7 @@ use crate::support::Support;
 use crate::thumb::encode::Flags;
 use crate::unsupported::Lack;
 use crate::{CodegenError, Operation};
-use modelc_kernel::{BinaryOp, ConvertOp, Lane, Rounding, Type, UnaryOp, Value};
+use modelc_kernel::{BinaryOp, ConvertOp, Lane, Rounding, Type, UnaryOp};
 use regalloc2::VReg;
 
 impl Lowering<'_> {
@@ -53,10 +53,6 @@ impl Words for Lowering<'_> {
 
     fn takes_apart(&self) -> bool {
         true
-    }
-
-    fn wants_zeros(&self, loaded: Value) -> bool {
-        self.set.zeros.contains(loaded)
     }
 
     fn load_word(&mut self, address: Address, bytes: u32, signed: bool) -> VReg {
