@@ -44,8 +44,8 @@ impl<S: Select> Lowering<'_, S> {
         self.kernel.pointer_params().count() + self.kernel.integers
     }
 
-    /// Defines the bases of buffers, and returns the parameters that are left: integers. Stack arrays are aligned to `alignment` bytes, and `local` makes
-    /// the base of one by its offset.
+    /// Defines the bases of buffers, and returns the parameters that are left: integers. Stack arrays are aligned to `alignment` bytes, and `local`
+    /// makes the base of one by its offset.
     ///
     /// # Errors
     /// [`CodegenError::Bug`] if the kernel breaks a rule of its language.

@@ -17,10 +17,8 @@ pub(super) const SP: u8 = 2;
 /// t6, which holds what a sequence needs on its way: far addresses, and steps of the stack pointer. The allocator does not have it.
 pub(super) const SCRATCH: u8 = 31;
 
-/// The register of the first parameter, a0 or fa0.
-pub(super) const FIRST: usize = 10;
-/// Number of parameters that arrive in a0 and those after it; the rest are on the stack.
-pub(super) const PARAMETERS: usize = 8;
+/// Registers of parameters and results, a0 and those after it. Other parameters are on the stack.
+pub(super) const PARAMETERS: Range<usize> = 10..18;
 
 /// Registers that calls may change: of words, those of parameters first, of which short instructions can name six.
 pub(super) const CHANGED: [Range<usize>; 3] = [10..18, 5..8, 28..31];

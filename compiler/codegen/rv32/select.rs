@@ -3,12 +3,13 @@
 use super::encode::fits;
 use super::inst::{Arg, Inst, Own};
 use super::lowering::Riscv;
-use super::registers::{FIRST, GENERAL, PARAMETERS};
+use super::registers::PARAMETERS;
 use super::rows::{self, Row};
 use crate::own::words::{Rows, WordSet, exponent};
 use crate::own::{Access, Address};
 use modelc_kernel::Lane;
-use regalloc2::{PReg, VReg};
+use regalloc2::VReg;
+use std::ops::Range;
 
 /// Tests whether all instructions of an access can have their displacements.
 fn all_reach(displacement: i64, access: Access) -> bool {
@@ -25,11 +26,7 @@ impl WordSet for Riscv {
     type Own = Own;
 
     const ROWS: Rows<&'static Row> = Rows { sum: &rows::ADD, sum_with: &rows::ADD_NUMBER, product: &rows::MUL };
-    const ARGUMENTS: usize = PARAMETERS;
-
-    fn argument(number: usize) -> PReg {
-        PReg::new(FIRST + number, GENERAL)
-    }
+    const ARGUMENTS: Range<usize> = PARAMETERS;
 
     fn has_format(&self, lane: Lane) -> bool {
         lane == Lane::F32 && self.has_floats

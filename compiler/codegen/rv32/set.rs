@@ -5,7 +5,7 @@ use super::encode::{Assembler, Operand, Reference};
 use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::jump::{Condition, jump, reaches};
-use super::registers::{CHANGED, CHANGED_SINGLES, FIRST, GENERAL, RA, SAVED, SAVED_SINGLES, SINGLE};
+use super::registers::{CHANGED, CHANGED_SINGLES, GENERAL, PARAMETERS, RA, SAVED, SAVED_SINGLES, SINGLE};
 use super::rows::Feature;
 use crate::own::{AssemblyError, InstructionSet, Position, Reach, allocatable, registers_in};
 use modelc_machine::{CpuMachine, Extension};
@@ -75,7 +75,7 @@ impl InstructionSet for Riscv32 {
 
     fn leave(&self, inst: &Inst, frame: &Frame, code: &mut Assembler) -> Result<(), AssemblyError> {
         match inst.op {
-            Op::Return(status) => code.constant(FIRST as u8, status)?,
+            Op::Return(status) => code.constant(PARAMETERS.start as u8, status)?,
             Op::ReturnWith => {}
             other => return Err(AssemblyError::misplaced(other, Position::Return)),
         }

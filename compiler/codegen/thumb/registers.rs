@@ -19,8 +19,8 @@ pub(super) const SP: u8 = 13;
 /// The link register, with the return address. It is a general-purpose register once that is saved.
 pub(super) const LR: u8 = 14;
 
-/// Number of parameters in registers, from r0 on. Other parameters are on the stack.
-pub(super) const PARAMETERS: usize = 4;
+/// Registers of parameters and results. Other parameters are on the stack.
+pub(super) const PARAMETERS: std::ops::Range<usize> = 0..4;
 /// Registers that most 16-bit instructions can use.
 pub(super) const LOW: std::ops::Range<usize> = 0..8;
 /// Registers that a function must save, besides the return address.

@@ -4,13 +4,14 @@ use super::access::{float_reaches, reaches};
 use super::inst::{Arg, Inst, Own};
 use super::lowering::Thumb;
 use super::ops::{compares_with, sum_with};
-use super::registers::{GENERAL, PARAMETERS};
+use super::registers::PARAMETERS;
 use super::rows::{self, Row};
 use super::vectors::Vector;
 use crate::own::words::{Filled, Rows, VECTOR, WordSet, exponent};
 use crate::own::{Access, Address, Base};
 use modelc_kernel::{Lane, Value};
-use regalloc2::{PReg, VReg};
+use regalloc2::VReg;
+use std::ops::Range;
 
 /// Tests whether all instructions of an access can have their displacements.
 fn all_reach(displacement: i64, access: Access) -> bool {
@@ -30,11 +31,7 @@ impl WordSet for Thumb {
     type Own = Own;
 
     const ROWS: Rows<&'static Row> = Rows { sum: &rows::ADD, sum_with: &rows::ADD_TWELVE, product: &rows::MUL };
-    const ARGUMENTS: usize = PARAMETERS;
-
-    fn argument(number: usize) -> PReg {
-        PReg::new(number, GENERAL)
-    }
+    const ARGUMENTS: Range<usize> = PARAMETERS;
 
     fn has_format(&self, lane: Lane) -> bool {
         self.formats.contains(&lane)

@@ -313,7 +313,7 @@ where
         };
         let arguments: Vec<VReg> =
             arguments.iter().zip(&called.parameters).map(|(&argument, &width)| self.register(argument, width)).collect::<Result<_, _>>()?;
-        let (registers, stack) = arguments.split_at(arguments.len().min(S::ARGUMENTS));
+        let (registers, stack) = arguments.split_at(arguments.len().min(S::ARGUMENTS.len()));
         for (number, &word) in stack.iter().enumerate() {
             self.words.emit(Op::Pass(number as u32), vec![Arg::Use(word)]);
         }

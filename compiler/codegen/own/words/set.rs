@@ -10,6 +10,7 @@ use crate::support::Support;
 use crate::{CodegenError, RelocationTarget};
 use modelc_kernel::{Inst as KernelInst, Lane, Type, Value};
 use regalloc2::{PReg, RegClass, VReg};
+use std::ops::Range;
 
 /// An instruction set of words: rows and limits of its instructions.
 pub trait WordSet: Sized {
@@ -18,11 +19,9 @@ pub trait WordSet: Sized {
 
     /// The row of a sum, of a sum with a constant, and of a product.
     const ROWS: Rows<<Self::Own as Operations>::Row>;
-    /// Number of arguments in registers in the C convention. The others are on the stack.
-    const ARGUMENTS: usize;
+    /// Registers of arguments and results in the C convention, by their numbers. Other arguments are on the stack.
+    const ARGUMENTS: Range<usize>;
 
-    /// Returns the register of an argument or a result, by its number.
-    fn argument(number: usize) -> PReg;
     /// Tests whether a format of floats has registers.
     fn has_format(&self, lane: Lane) -> bool;
     /// Returns the way in which vector registers hold a value. `None` for a value in other registers.
@@ -179,12 +178,12 @@ where
 
 /// Pairs words with the registers of arguments or results.
 fn in_arguments<S: WordSet>(words: &[VReg]) -> impl Iterator<Item = (VReg, PReg)> + '_ {
-    words.iter().enumerate().map(|(number, &word)| (word, S::argument(number)))
+    words.iter().zip(S::ARGUMENTS).map(|(&word, number)| (word, PReg::new(number, RegClass::Int)))
 }
 
 /// Makes a call with arguments in registers. It defines the result in any case.
 pub(super) fn call<S: WordSet>(result: VReg, callee: Called, arguments: &[VReg]) -> Inst<S::Own> {
-    let mut args = vec![Arg::FixedDef(result, S::argument(0))];
+    let mut args = vec![Arg::FixedDef(result, PReg::new(S::ARGUMENTS.start, RegClass::Int))];
     let target = match callee {
         Called::Named(target) => Some(target),
         Called::At(register) => {
@@ -254,10 +253,10 @@ where
 
     /// Defines registers for a number of word parameters of the C convention.
     pub fn parameters(&mut self, count: usize) -> Vec<VReg> {
-        let mut registers: Vec<VReg> = (0..count.min(S::ARGUMENTS)).map(|_| self.scalar()).collect();
+        let mut registers: Vec<VReg> = (0..count.min(S::ARGUMENTS.len())).map(|_| self.scalar()).collect();
         let fixed = in_arguments::<S>(&registers).map(|(word, register)| Arg::FixedDef(word, register)).collect();
         self.emit(Op::Parameters, fixed);
-        for i in 0..count.saturating_sub(S::ARGUMENTS) {
+        for i in 0..count.saturating_sub(S::ARGUMENTS.len()) {
             let address = Address { base: Base::Arguments, index: None, displacement: 4 * i as i32 };
             registers.push(self.load_word(address, 4, false));
         }

@@ -7,20 +7,17 @@ use super::ops::sum_with;
 use super::place::{address_in_sums, reaches};
 use crate::own::words::{Rows, WordSet, exponent};
 use crate::own::{Access, Address, Base};
-use crate::thumb::registers::{GENERAL, PARAMETERS};
+use crate::thumb::registers::PARAMETERS;
 use crate::thumb::rows::{self, Row};
 use modelc_kernel::Lane;
-use regalloc2::{PReg, VReg};
+use regalloc2::VReg;
+use std::ops::Range;
 
 impl WordSet for Baseline {
     type Own = Own;
 
     const ROWS: Rows<&'static Row> = Rows { sum: &rows::ADD, sum_with: &rows::ADD_TWELVE, product: &rows::MUL };
-    const ARGUMENTS: usize = PARAMETERS;
-
-    fn argument(number: usize) -> PReg {
-        PReg::new(number, GENERAL)
-    }
+    const ARGUMENTS: Range<usize> = PARAMETERS;
 
     fn has_format(&self, _: Lane) -> bool {
         false
