@@ -160,7 +160,7 @@ impl<'a> BlockSchedule<'a> {
 
 /// Chooses a tile of rows × vectors.
 fn tile(cx: &Context<'_>, rows: u64, units: u64) -> Tile {
-    let largest = blocks::largest(cx.machine, cx.goal, rows);
+    let largest = blocks::largest(cx, rows);
     let needed = units.max(NARROWEST).div_ceil(cx.machine.lanes(4).into()).next_power_of_two();
     Tile { pixels: rows.min(largest.pixels), vectors: needed.min(largest.vectors) }
 }

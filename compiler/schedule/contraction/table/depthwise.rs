@@ -1,5 +1,6 @@
 //! Limits of depthwise convolutions: pixels of their tiles, and registers.
 
+use super::first;
 use super::tiles::has_words;
 use crate::machine::Machine;
 use crate::schedule::contraction::operands::form::Form;
@@ -19,7 +20,6 @@ pub struct AlongChannels {
     pub side_by_side_from: Option<u64>,
 }
 
-/// The first row that takes a machine and a form is theirs.
 const ALONG_CHANNELS: [AlongChannels; 4] = [
     // Eight fused sums hide each other's latency. With fewer channels, extracting pixels costs what sharing a vector saves.
     AlongChannels {
@@ -43,8 +43,7 @@ const ALONG_CHANNELS: [AlongChannels; 4] = [
 
 /// Returns the tiles of a machine for a form.
 pub fn along_channels(machine: &Machine, form: Form) -> &'static AlongChannels {
-    let [.., last] = &ALONG_CHANNELS;
-    ALONG_CHANNELS.iter().find(|row| (row.takes)(machine, form)).unwrap_or(last)
+    first(&ALONG_CHANNELS, |row| (row.takes)(machine, form))
 }
 
 /// Maximum bytes that a displacement of four lanes reaches.
@@ -62,7 +61,6 @@ pub struct Paired {
     pub begun_alike: Option<usize>,
 }
 
-/// The first row that takes a machine and its products is theirs.
 const PAIRED: [Paired; 4] = [
     // Four sums of each row hide each other's latency.
     Paired { takes: |_, products| products == Products::Fours, pixels: [4, 4], begun_alike: Some(2) },
@@ -76,8 +74,7 @@ const PAIRED: [Paired; 4] = [
 
 /// Returns the tiles of a machine for products of bytes in paired rows.
 pub fn paired(machine: &Machine, products: Products) -> &'static Paired {
-    let [.., last] = &PAIRED;
-    PAIRED.iter().find(|row| (row.takes)(machine, products)).unwrap_or(last)
+    first(&PAIRED, |row| (row.takes)(machine, products))
 }
 
 /// Registers of a vector of channels beside the sums and the weights that stay in registers, for products of four bytes. They hold initial values and

@@ -1,5 +1,6 @@
 //! Limits of matrix products with run-time extents.
 
+use super::first;
 use crate::machine::Machine;
 use std::ops::RangeInclusive;
 
@@ -10,7 +11,6 @@ struct Dots {
     tile: [i64; 2],
 }
 
-/// The first row that takes a machine is its own.
 const DOTS: [Dots; 2] = [
     // Sixteen sums and the operands of a step fit 32 registers. Sums that are added in place read one factor from memory.
     Dots { takes: |machine| machine.registers.count() >= 32 || machine.sums_in_place, tile: [4, 4] },
@@ -20,8 +20,7 @@ const DOTS: [Dots; 2] = [
 
 /// Returns the rows and columns of a tile of dot products.
 pub fn dots(machine: &Machine) -> [i64; 2] {
-    let [.., last] = &DOTS;
-    DOTS.iter().find(|dots| (dots.takes)(machine)).unwrap_or(last).tile
+    first(&DOTS, |row| (row.takes)(machine)).tile
 }
 
 /// Tiles of sums of rows.

@@ -9,3 +9,8 @@ pub mod dynamic;
 pub mod rounds;
 pub mod rows;
 pub mod tiles;
+
+/// Returns the first row of a table that takes a case. The last row takes every case.
+fn first<T, const ROWS: usize>(table: &'static [T; ROWS], takes: impl Fn(&T) -> bool) -> &'static T {
+    table.iter().find(|row| takes(row)).unwrap_or(&table[const { ROWS - 1 }])
+}

@@ -1,8 +1,9 @@
 //! Limits of unrolling: groups of k in a round of the innermost loop, segments, and sums of an output.
 
+use super::first;
 use super::tiles::PAIR_PIXELS;
 use crate::machine::Machine;
-use crate::schedule::context::Goal;
+use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::operands::form::Form;
 
 /// Maximum number of groups of k that are unrolled completely.
@@ -18,7 +19,6 @@ pub struct Rounds {
     pub groups: &'static [u64],
 }
 
-/// The first row that takes a form is its own.
 const ROUNDS: [Rounds; 2] = [
     // The sums of two groups of four are added in 16 bits.
     Rounds { takes: |form| matches!(form, Form::In16Bits { .. }), groups: &[4, 2, 5, 3] },
@@ -27,7 +27,7 @@ const ROUNDS: [Rounds; 2] = [
 
 /// Returns the numbers of groups of k in a round, the preferred one first.
 pub fn rounds(form: Form) -> &'static [u64] {
-    ROUNDS.iter().find(|rounds| (rounds.takes)(form)).map_or(&[], |rounds| rounds.groups)
+    first(&ROUNDS, |row| (row.takes)(form)).groups
 }
 
 /// Products of k in squares in a round of the innermost loop, the preferred number first. Two take one load of a pixel.
@@ -44,22 +44,20 @@ pub const MOST_WORDS_WITHOUT_LOOP: u64 = 5;
 
 /// Segments of k that are unrolled.
 struct Segments {
-    takes: fn(&Machine, Goal) -> bool,
+    takes: fn(&Context<'_>) -> bool,
     /// Maximum number. More become a loop over a table of their starts.
     unrolled: u64,
 }
 
-/// The first row that takes a machine and a goal is theirs.
 const SEGMENTS: [Segments; 2] = [
-    Segments { takes: |machine, goal| machine.has_vectors() && goal == Goal::Speed, unrolled: 32 },
+    Segments { takes: |cx| cx.writes_out(), unrolled: 32 },
     // Without vectors, a segment has so many instructions that a table of starts costs less.
-    Segments { takes: |_, _| true, unrolled: 2 },
+    Segments { takes: |_| true, unrolled: 2 },
 ];
 
 /// Returns the maximum number of segments that are unrolled.
-pub fn unrolled_segments(machine: &Machine, goal: Goal) -> u64 {
-    let [.., last] = &SEGMENTS;
-    SEGMENTS.iter().find(|row| (row.takes)(machine, goal)).unwrap_or(last).unrolled
+pub fn unrolled_segments(cx: &Context<'_>) -> u64 {
+    first(&SEGMENTS, |row| (row.takes)(cx)).unrolled
 }
 
 /// Several sums for each output, if a tile has so few that each product would wait for the one before it.
@@ -71,7 +69,6 @@ pub struct Chains {
     pub fewest_groups: u64,
 }
 
-/// The first row that takes a machine and a form is theirs.
 const CHAINS: [Chains; 1] = [
     // A product takes four or five cycles. At most one starts in a cycle, since each reads its weights from memory.
     Chains {
@@ -96,7 +93,6 @@ pub struct PixelPairs {
     pub multiplied: u64,
 }
 
-/// The first row that takes a goal and a number of pixels is theirs.
 const PIXEL_PAIRS: [PixelPairs; 3] = [
     // Loads of four channels reach so many.
     PixelPairs { takes: |goal, _| goal == Goal::Speed, copied: 4, multiplied: 4 },
@@ -108,8 +104,7 @@ const PIXEL_PAIRS: [PixelPairs; 3] = [
 
 /// Returns the rounds of pairs of pixels.
 pub fn pixel_pairs(goal: Goal, pixels: u64) -> &'static PixelPairs {
-    let [.., last] = &PIXEL_PAIRS;
-    PIXEL_PAIRS.iter().find(|row| (row.takes)(goal, pixels)).unwrap_or(last)
+    first(&PIXEL_PAIRS, |row| (row.takes)(goal, pixels))
 }
 
 /// Maximum number of vectors in a segment that are unrolled, if their elements are added for moved weights.

@@ -1,5 +1,6 @@
 //! Limits of rows of pixels: those that are staged, joined, cut into sections or divided among threads.
 
+use super::first;
 use crate::schedule::contraction::operands::form::Form;
 
 /// Lengths of rows of staged pixels.
@@ -13,7 +14,6 @@ pub struct Staged {
     pub whole: Option<[u64; 2]>,
 }
 
-/// The first row that takes a form is its own.
 const STAGED: [Staged; 2] = [
     // Bytes are a quarter as long as floats.
     Staged { takes: |form| form == Form::Unsigned8, elements: 1 << 13, pixels: [8, 64], whole: Some([JOINED.pixels, JOINED.elements]) },
@@ -22,8 +22,7 @@ const STAGED: [Staged; 2] = [
 
 /// Returns the lengths of rows for a form.
 pub fn staged(form: Form) -> &'static Staged {
-    let [.., last] = &STAGED;
-    STAGED.iter().find(|row| (row.takes)(form)).unwrap_or(last)
+    first(&STAGED, |row| (row.takes)(form))
 }
 
 /// Minimum number of pixels in a staged row. Shorter rows make tiles of one pixel.

@@ -1,5 +1,6 @@
 //! Limits of register tiles, for the registers of a machine and a form of its products. `tiles/register_tile.rs` chooses among them for a contraction.
 
+use super::first;
 use crate::machine::{DotProduct, Machine, Registers};
 use crate::schedule::contraction::operands::form::Form;
 
@@ -28,7 +29,6 @@ pub struct Words {
 /// Pixels that share a word of [`Form::PixelPairs`].
 pub const PAIR_PIXELS: u64 = 2;
 
-/// The first row that takes a machine and a form is theirs.
 const WORDS: [Words; 6] = [
     // Eight registers with even numbers hold sums, and three vector registers hold operands.
     Words { takes: |_, form| form == Form::Sixteens, tile: Tile { pixels: 2, vectors: 4 }, alone: 8, unroll: 2, unroll_alone: 2 },
@@ -92,7 +92,6 @@ struct Squares {
     tile: Tile,
 }
 
-/// The first row that takes a packing, and whose vectors have output channels, is theirs.
 const SQUARES: [Squares; 3] = [
     // Fours that are interleaved take two registers more.
     Squares { takes: |packed| packed == EIGHT, tile: Tile { pixels: 6, vectors: 4 } },
@@ -102,8 +101,7 @@ const SQUARES: [Squares; 3] = [
 
 /// Returns the largest tile of products in squares, for weights that are packed by a number of elements of k.
 pub fn largest_in_squares(packed: u64, outputs: u64) -> Tile {
-    let [.., last] = SQUARES;
-    SQUARES.into_iter().find(|row| (row.takes)(packed) && 4 * row.tile.vectors <= outputs).unwrap_or(last).tile
+    first(&SQUARES, |row| (row.takes)(packed) && 4 * row.tile.vectors <= outputs).tile
 }
 
 /// Maximum bytes of a panel that stays in a first-level cache beside the pixels of a tile.
@@ -126,7 +124,6 @@ pub struct Limits {
     pub sums: u64,
 }
 
-/// The first row that takes a machine and a form is theirs.
 const LIMITS: [Limits; 3] = [
     // Each sum has two registers. The remaining registers of 32 are for operands, weights and intermediate products.
     Limits { takes: |_, form| matches!(form, Form::In16Bits { .. }), vectors: 4, alone: 8, sums: 8 },
@@ -138,8 +135,7 @@ const LIMITS: [Limits; 3] = [
 
 /// Returns the limits of tiles of a machine for a form.
 pub fn limits(machine: &Machine, form: Form) -> &'static Limits {
-    let [.., last] = &LIMITS;
-    LIMITS.iter().find(|limits| (limits.takes)(machine, form)).unwrap_or(last)
+    first(&LIMITS, |row| (row.takes)(machine, form))
 }
 
 /// Maximum number of sums of tiles of a single vector with 32 registers. Each product has its own load, beside the loads of weights. More pixels
@@ -153,7 +149,6 @@ struct Others {
     registers: u64,
 }
 
-/// The first row that takes a machine and a form is theirs.
 const OTHERS: [Others; 4] = [
     // The product itself, if the addition is a separate instruction.
     Others { takes: |machine, form, _| form.is_of_pairs() && machine.dot == DotProduct::Signed16, registers: 1 },
@@ -166,7 +161,7 @@ const OTHERS: [Others; 4] = [
 
 /// Returns the registers that a tile leaves to others on a machine whose products add in place. `is_one_round` states that all of k is unrolled.
 pub fn other_registers(machine: &Machine, form: Form, is_one_round: bool) -> u64 {
-    OTHERS.iter().find(|others| (others.takes)(machine, form, is_one_round)).map_or(0, |others| others.registers)
+    first(&OTHERS, |row| (row.takes)(machine, form, is_one_round)).registers
 }
 
 /// Tests whether products take the operands of a pixel as elements of a register.
@@ -182,7 +177,6 @@ struct Copied {
     pixels: u64,
 }
 
-/// The first row that takes a machine, a form and a number of vectors is theirs.
 const COPIED: [Copied; 5] = [
     Copied { takes: |_, _, vectors| vectors == 1, pixels: 6 },
     Copied { takes: |_, _, vectors| vectors == 2, pixels: 4 },
@@ -194,5 +188,5 @@ const COPIED: [Copied; 5] = [
 
 /// Returns the maximum pixels of a tile of some vectors on a machine whose products overwrite a factor.
 pub fn copied_pixels(machine: &Machine, form: Form, vectors: u64) -> u64 {
-    COPIED.iter().find(|copied| (copied.takes)(machine, form, vectors)).map_or(1, |copied| copied.pixels)
+    first(&COPIED, |row| (row.takes)(machine, form, vectors)).pixels
 }

@@ -139,8 +139,7 @@ impl<'a> Lowering<'a> {
         });
         let segments = schedule.phases.iter().map(|phase| phase.panels.extents.segments()).max().unwrap_or(0);
         let segments = schedule.windows.map_or(segments, |windows| windows.rows);
-        let starts = (segments > unrolled_segments(schedule.cx.machine, schedule.cx.goal))
-            .then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
+        let starts = (segments > unrolled_segments(&schedule.cx)).then(|| b.buffer("starts", BufferKind::Local, Lane::I64, segments, 8));
         let lacking = schedule.phases.first().and_then(|phase| Lacking::declare(b, (work, schedule.form), &phase.panels));
         let columns = schedule.declare_columns(b, &mut arguments);
         element_wise.declare(b, &mut arguments, shared)?;
