@@ -15,7 +15,8 @@ pub struct Piece {
     pub slices: Option<PieceSlices>,
 }
 
-/// Slices of a piece: see [`crate::program::Slices`].
+/// Slices of a piece: see [`crate::program::Blocks`].
+#[derive(Clone)]
 pub struct PieceSlices {
     /// Extents whose product is the number of slices.
     pub extents: Vec<Value>,

@@ -1,14 +1,14 @@
 //! Estimate of a schedule: instructions on a CPU, dispatches with their positions on a GPU.
 
 use crate::fuse::Group;
-use crate::ir::{Extent, Function};
+use crate::ir::Function;
 use crate::kernel::Kernel;
 use crate::kernel::cost::{instructions, instructions_of_position};
 use crate::lower::device::dispatches::grids;
-use crate::lower::stages::apart;
 use crate::lower::stages::frame::Frame;
+use crate::lower::stages::{apart, calls};
 use crate::machine::{Gpu, Machine};
-use crate::program::{Address, Blocks, Call, Division, HostReason, Origin, Ranges};
+use crate::program::{Address, Call, HostReason, Origin, Ranges};
 use crate::schedule::Unsupported;
 use crate::schedule::outer::Choice;
 use crate::schedule::piece::{Piece, PieceSlices};
@@ -118,15 +118,7 @@ fn on_gpu(function: &Function, pieces: &[Piece], gpu: &Gpu) -> Cost {
 fn call(function: &Function, Piece { lowered, extent, slices, .. }: &Piece) -> Call {
     let nowhere = Address::Scratch(0);
     let ranges = extent.map(|rounds| Ranges { rounds, most: 1, ..Ranges::default() });
-    let division = match slices {
-        Some(PieceSlices { extents, most, block, after_blocks_of, strides }) => {
-            let bounds = extents.iter().map(|&extent| function.interval(Extent::Value(extent)));
-            let extents = bounds.map(|interval| (nowhere, [interval.low, interval.high])).collect();
-            Division::Blocks(Blocks { extents, most: *most, block: *block, after: *after_blocks_of, strides: strides.clone(), ranges })
-        }
-        None => ranges.map_or(Division::Whole, Division::Ranges),
-    };
-    let bound = |(position, argument)| Some((position, apart::extent(function, argument)?));
-    let bounds = lowered.arguments.iter().enumerate().filter_map(bound).collect();
+    let division = calls::division(function, slices.clone(), ranges, |_| nowhere);
+    let bounds = calls::bounds(function, &lowered.arguments);
     Call { kernel: 0, arguments: vec![nowhere; lowered.arguments.len()], bounds, division, origin: Origin::default() }
 }

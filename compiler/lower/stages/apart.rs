@@ -1,20 +1,13 @@
 //! Scratch memory of rounds that a device runs at the same time: each gets its own.
 
-use crate::ir::{Extent, Function, Type};
+use super::calls::extent;
+use crate::ir::Function;
 use crate::kernel::Buffer;
 use crate::kernel::intervals::{Assumed, Interval};
 use crate::kernel::passes::with_copies;
 use crate::schedule::Argument;
 use crate::schedule::piece::Piece;
 use cranelift_entity::EntityRef;
-
-/// Returns the bounds of an argument, if it is a run-time extent.
-pub(in crate::lower) fn extent(function: &Function, argument: &Argument) -> Option<[i64; 2]> {
-    let Argument::Tensor(value) = *argument else { return None };
-    let interval = || function.interval(Extent::Value(value));
-    let is_index = matches!(function.values[value].ty, Type::Index(_));
-    (is_index && interval().is_bounded()).then(|| [interval().low, interval().high])
-}
 
 /// Gives independent rounds of a piece their own scratch memory. `bytes` are those of each scratch buffer, and grow.
 pub(in crate::lower) fn copy_private(function: &Function, Piece { lowered, extent: rounds, .. }: &mut Piece, bytes: &mut [u64]) {

@@ -1,19 +1,18 @@
 //! Emission of a method's steps, in the order of the plan.
 
 use super::apart;
+use super::calls;
 use super::chosen::{Item, Scheduled};
 use super::work::Work;
 use crate::fuse::Group;
 use crate::fuse::band::Bands;
-use crate::ir::{self, Definition, Extent, Module, Op, Operation, Value};
+use crate::ir::{self, Definition, Module, Op, Operation, Value};
 use crate::lower::division::lists::Stream;
 use crate::lower::memory::addresses::Addresses;
 use crate::lower::pool::Pool;
 use crate::machine::{Alignment, OFFSET_ALIGNMENT};
 use crate::parallel;
-use crate::program::{
-    self, Address, Blocks, Call, Division, External, ExternalTensor, MemoryMap, Origin, Parallel, Private, Ranges, Step, Tasks,
-};
+use crate::program::{self, Address, Call, External, ExternalTensor, MemoryMap, Origin, Parallel, Private, Ranges, Step, Tasks};
 use crate::schedule::piece::{Piece, PieceSlices};
 use crate::schedule::{Argument, Unsupported};
 use rustc_hash::FxHashMap;
@@ -78,12 +77,6 @@ impl Emission<'_> {
             pieces.iter_mut().for_each(|piece| apart::copy_private(function, piece, &mut scratch.bytes));
         }
         Ok(Kernels { pieces, scratch })
-    }
-
-    /// Returns the smallest and the largest possible value of an index.
-    fn interval(&self, index: Value) -> [i64; 2] {
-        let interval = self.addresses.resolver.function().interval(Extent::Value(index));
-        [interval.low, interval.high]
     }
 }
 
@@ -224,21 +217,10 @@ impl<'s> Writer<'_, 's> {
             let (most, private) = self.ranges(most, &working, scratch, position);
             Ranges { rounds, most, private, bytes }
         });
-        let division = match slices {
-            Some(slices) => Division::Blocks(self.blocks(slices, ranges)),
-            None => ranges.map_or(Division::Whole, Division::Ranges),
-        };
         let function = self.from.addresses.resolver.function();
-        let bound = |(position, argument)| Some((position, apart::extent(function, argument)?));
-        let bounds = lowered.arguments.iter().enumerate().filter_map(bound).collect();
+        let division = calls::division(function, slices, ranges, |extent| self.from.addresses.of(self.pool, extent));
+        let bounds = calls::bounds(function, &lowered.arguments);
         Call { kernel, arguments, bounds, division, origin }
-    }
-
-    /// Places the extents of a piece's slices.
-    fn blocks(&mut self, slices: PieceSlices, ranges: Option<Ranges>) -> Blocks {
-        let PieceSlices { extents, most, block, after_blocks_of: after, strides } = slices;
-        let extents = extents.into_iter().map(|extent| (self.from.addresses.of(self.pool, extent), self.from.interval(extent))).collect();
-        Blocks { extents, most, block, after, strides, ranges }
     }
 
     /// Returns the address of working memory on a device: after the host's scratch memory, at an offset that can be bound.

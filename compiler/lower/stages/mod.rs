@@ -1,6 +1,7 @@
 //! The five stages of a method: grouped, chosen, placed, planned, written. Each is a file, a function and a value.
 
 pub(super) mod apart;
+pub(super) mod calls;
 pub(super) mod chosen;
 mod emission;
 pub(super) mod extents;
