@@ -1,6 +1,7 @@
 //! Input of a schedule.
 
-use super::interface::CUT_FROM;
+mod division;
+
 use super::quantity::{Quantity, product};
 use super::technique::{Technique, Techniques};
 use super::unsupported::Unsupported;
@@ -11,12 +12,7 @@ use crate::machine::{Isa, MACHINES, Machine};
 use crate::schedule::contraction::operands::panels::packing::PackedWeights;
 use crate::schedule::contraction::operands::panels::strips::COMMON;
 use crate::schedule::contraction::operands::weights::Weights;
-
-/// Operations from which ranges are worth their start: one or two microseconds.
-const WORTH_RANGES: u64 = 1 << 14;
-
-/// Operations from which ranges are worth working memory of their own, too.
-const WORTH_MEMORY_OF_RANGES: u64 = 1 << 16;
+pub use division::{Division, Threads};
 
 /// Minimum vectors of a row for which the lanes that the last vector wastes do not matter.
 const FULL_VECTORS: u64 = 8;
@@ -34,16 +30,14 @@ pub struct Context<'a> {
     pub machine: &'a Machine,
     /// Instruction set of the CPUs of the object.
     pub isa: Isa,
-    /// Slices of a block, if the group is computed slice by slice: see [`super::outer`].
-    pub block: Option<u64>,
     /// Machines whose code reads the same packed weights, including this one.
     pub levels: &'a [&'static Machine],
     /// Weights that are already packed.
     pub packed: &'a PackedWeights,
     /// Goal of the code: speed or size.
     pub goal: Goal,
-    /// Threads that run the code.
-    pub threads: Threads,
+    /// Blocks of slices and threads that share the work.
+    pub division: Division,
     /// `true` if products of pixels stage rows even if they need not. Their results may then overwrite their input. This costs scratch memory and
     /// some time.
     pub stages: bool,
@@ -56,26 +50,6 @@ pub struct Context<'a> {
 /// Returns the instructions that mathematical functions may use on a machine. They exclude operations that a device may round in its own way.
 pub fn arithmetic(machine: &Machine) -> Arithmetic {
     Arithmetic { fused: machine.fma && machine.rounds_floats, scales: machine.scales_floats }
-}
-
-/// The threads that kernels are split for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Threads {
-    /// Number of threads. Memory is planned for as many ranges. With 0 or 1 there is only the caller's thread, and kernels are split only if that
-    /// costs no memory.
-    pub count: u32,
-    /// Minimum instructions of a range that is worth a thread. With 0, which tests use, every kernel that can be split is.
-    pub least_instructions: u64,
-}
-
-impl Threads {
-    /// Only the caller's thread.
-    pub const ALONE: Self = Self::new(1);
-
-    /// Makes a number of threads. A range is worth a thread if it takes about a microsecond, which is three times the cost of starting it.
-    pub const fn new(count: u32) -> Self {
-        Self { count, least_instructions: 6000 }
-    }
 }
 
 /// Goal of the code of kernels.
@@ -100,38 +74,9 @@ impl<'a> Context<'a> {
         self.techniques.has(technique)
     }
 
-    /// Tests whether ranges of kernels have memory of their own.
-    pub fn is_for_threads(&self) -> bool {
-        self.threads.count > 1
-    }
-
     /// Tests whether other rounds compute while one waits for its sums.
     pub fn hides_latency(&self) -> bool {
         self.machine.hides_latency
-    }
-
-    /// Tests whether a kernel with a number of operations may be divided into ranges. With threads, the cost of the finished kernel decides, too.
-    pub fn is_worth_ranges(&self, operations: u64) -> bool {
-        operations >= self.cut_from(WORTH_RANGES)
-    }
-
-    /// Tests the same for ranges with working memory of their own.
-    pub fn is_worth_memory_of_ranges(&self, operations: u64) -> bool {
-        operations >= self.cut_from(WORTH_MEMORY_OF_RANGES)
-    }
-
-    /// Tests the same for ranges that repeat a part of the work.
-    pub fn is_worth_long_ranges(&self, operations: u64) -> bool {
-        operations >= self.cut_from(CUT_FROM)
-    }
-
-    /// Returns the operations from which a kernel may be divided, given their number for threads.
-    fn cut_from(&self, with_threads: u64) -> u64 {
-        match self.threads {
-            Threads { count: 0 | 1, .. } => CUT_FROM,
-            Threads { least_instructions: 0, .. } => 0,
-            Threads { .. } => with_threads,
-        }
     }
 
     /// Tests whether short loops are unrolled. This needs vector registers, and the goal must be speed.
@@ -170,7 +115,7 @@ impl<'a> Context<'a> {
             }
             shape.push(known.unwrap_or(1));
         }
-        match (last, self.block) {
+        match (last, self.division.block) {
             (Some(last), Some(block)) => shape[last] = block,
             (Some(_), None) => return Err(Unsupported::DynamicShape),
             (None, _) => {}

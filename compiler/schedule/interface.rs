@@ -100,10 +100,6 @@ pub trait Schedule: Send + Sync {
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported>;
 }
 
-/// Multiply-accumulate operations below which kernels are not split if the caller sets no number of threads. They take about as long as waking a
-/// thread.
-pub const CUT_FROM: u64 = 1 << 18;
-
 #[cfg(test)]
 mod tests {
     use super::*;

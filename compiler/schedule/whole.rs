@@ -38,7 +38,7 @@ impl<'a> Whole<'a> {
         needs.may_share.retain(in_turn);
         needs.may_slide.retain(in_turn);
         needs.if_staged.retain(in_turn);
-        if self.cx.is_for_threads() {
+        if self.cx.division.is_for_threads() {
             if needs.divides.is_some() {
                 needs.may_share.retain(|pair| !needs.whole_only.contains(pair));
             }
@@ -58,7 +58,7 @@ impl<'a> Whole<'a> {
 
     /// Returns the number of ranges that need scratch memory.
     pub fn scratch_ranges(&self) -> u64 {
-        if self.cx.is_for_threads() && self.schedule.requirements().gives_ranges_scratch() { self.cx.threads.count.into() } else { 1 }
+        if self.schedule.requirements().gives_ranges_scratch() { self.cx.division.ranges() } else { 1 }
     }
 
     /// Writes the kernels. `shared` are the pairs that do share memory.
@@ -77,11 +77,10 @@ impl<'a> Whole<'a> {
             lowered.kernel = kernel;
             extent = Some(rounds);
         }
-        if self.cx.is_for_threads() {
+        if self.cx.division.is_for_threads() {
             let vector_bytes = self.cx.machine.vector_bytes().into();
             let whole: Vec<i64> = extent.map_or(vec![], |extent| vec![0, extent as i64]);
-            let worth = |least: u64| instructions(&lowered.kernel, &whole, vector_bytes).checked_div(least);
-            most_ranges = worth(self.cx.threads.least_instructions).unwrap_or(u64::MAX);
+            most_ranges = self.cx.division.most_ranges(instructions(&lowered.kernel, &whole, vector_bytes));
             if extent.is_none()
                 && most_ranges > 1
                 && let Some(InRanges { kernel, rounds }) = range::of_rounds(&lowered.kernel, &places(&lowered.arguments, shared))

@@ -10,7 +10,7 @@ use crate::lower::search::special::{Overwriting, Shortened};
 use crate::machine::Machine;
 use crate::parallel::Memo;
 use crate::plan::{Order, Plan, PlanError, Request};
-use crate::schedule::{Context, PackedWeights, Unsupported};
+use crate::schedule::{Context, Division, PackedWeights, Unsupported};
 
 /// Data that all stages read: see the module.
 #[derive(Clone, Copy)]
@@ -45,11 +45,10 @@ impl<'a> Frame<'a> {
             group,
             machine,
             isa: self.options.machine.isa,
-            block: None,
             levels: self.machines,
             packed: self.packed,
             goal: self.options.goal,
-            threads: self.options.threads,
+            division: Division::among(self.options.threads),
             stages: self.overwriting.holds(group),
             in_short_sections: self.shortens(group),
             techniques: self.options.techniques,

@@ -114,7 +114,7 @@ impl<'a> DepthwisePlanes<'a> {
     /// Returns the number of channels, along which the kernel is divided. `None` if there is too little work.
     fn extent(&self) -> Option<u64> {
         let work = &self.work;
-        (work.channels > 1 && self.cx.is_worth_ranges(work.multiply_accumulates())).then_some(work.channels)
+        (work.channels > 1 && self.cx.division.is_worth_ranges(work.multiply_accumulates())).then_some(work.channels)
     }
 
     /// Tests whether the output may start where the input starts: a pixel of an image then overwrites no later image. Slices of a block must have equal
@@ -122,7 +122,7 @@ impl<'a> DepthwisePlanes<'a> {
     fn may_overwrite(&self) -> bool {
         let (cx, work) = (&self.cx, &self.work);
         let [read, written] = [work.input_size, work.output_size].map(|[rows, columns]| rows * columns);
-        let fits = if cx.block.is_some() { written == read } else { written <= read };
+        let fits = if cx.division.is_whole() { written <= read } else { written == read };
         let [output] = cx.group.outputs[..] else { return false };
         let is_operand = cx.group.epilogue().is_some_and(|epilogue| epilogue.operands.contains(&work.input));
         fits && cx.element(output).bits() == work.element.bits() && !is_operand

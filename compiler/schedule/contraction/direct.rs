@@ -134,7 +134,7 @@ impl<'a> DirectSchedule<'a> {
         let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1)).transpose()?;
         let windows = if form == Form::Sixteens && staged { work.copied_windows(&cx) } else { None };
         let lanes = lanes_of(cx.machine, form);
-        let tile = choose_tile(&cx, &work, form, cx.block.is_some());
+        let tile = choose_tile(&cx, &work, form);
         let in_32_bits = work.products_in_32_bits();
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let mut schedule = Self {
@@ -244,7 +244,7 @@ impl<'a> DirectSchedule<'a> {
         work.pixels() <= most_pixels(self.cx.machine, self.tile)
             && work.matrices.is_empty()
             && work.sizes.is_none()
-            && self.cx.block.is_none()
+            && self.cx.division.is_whole()
     }
 
     /// Tests whether a segment is a tap. Otherwise it is a row of taps that are contiguous in the staged row and in the filter.
@@ -345,7 +345,7 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     }
     let serves = |level: &&Machine| level.combines_lanes();
     let are_constant = !matches!(work.weights, Weights::Computed { .. }) && work.weights.sparse_elements().is_none();
-    let is_image = work.pixels() > 1 && work.groups == 1 && work.matrices.is_empty() && cx.block.is_none();
+    let is_image = work.pixels() > 1 && work.groups == 1 && work.matrices.is_empty() && cx.division.is_whole();
     if !cx.uses(Technique::Neighbours)
         || form != Form::Float
         || cx.goal == Goal::Size
@@ -398,7 +398,7 @@ fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
 /// not staged are one row, or enough rows for ranges. With `in_short`, all pixels are one row in short sections. Otherwise returns the
 /// additional elements that short sections would move, if they are shorter than rows.
 fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, staged: Option<Form>, in_short: bool) -> Option<u64> {
-    let threads = u64::from(cx.threads.count);
+    let threads = cx.division.ranges();
     // The rest of a section takes a third of a tile's work for each pixel.
     let of_words = words(cx.machine, staged.unwrap_or(Form::Signed16)).filter(|_| cx.machine.takes_words_apart());
     let tile = of_words.map_or(1, |words| words.tile.pixels);
@@ -485,10 +485,10 @@ impl DirectSchedule<'_> {
     pub(super) fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
         let work = &self.work;
         let is_one_image = work.sizes.is_none() && work.matrices.is_empty() && work.batch * work.planes.output == 1;
-        if !self.cx.is_worth_memory_of_ranges(work.multiply_accumulates()) || !is_one_image && !self.cx.is_for_threads() {
+        if !self.cx.division.is_worth_memory_of_ranges(work.multiply_accumulates()) || !is_one_image && !self.cx.division.is_for_threads() {
             return None;
         }
-        if self.cx.is_for_threads() {
+        if self.cx.division.is_for_threads() {
             return self.ranges_for_threads(shared);
         }
         let overwrites = shared.iter().any(|pair| pair.read == work.input);
@@ -521,7 +521,7 @@ impl DirectSchedule<'_> {
 
     /// Returns the time of the longest range of a division, in thousandths of the whole.
     fn longest_range(&self, ranges: Ranges) -> u64 {
-        let threads = u64::from(self.cx.threads.count.max(1));
+        let threads = self.cx.division.ranges();
         match ranges {
             Ranges::Matrices { count, .. } => equal_share(count, threads),
             Ranges::Rows(rows) => {

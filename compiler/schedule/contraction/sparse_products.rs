@@ -42,7 +42,7 @@ const OF_FILLING: u64 = 8;
 /// agree, so that they read the same weights.
 pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let is_plain = work.groups == 1 && work.matrices.is_empty() && work.sizes.is_none() && work.channel_planes.is_none();
-    let is_of_pixels = is_plain && work.is_pointwise() && work.element == ElementType::F32 && cx.block.is_none();
+    let is_of_pixels = is_plain && work.is_pointwise() && work.element == ElementType::F32 && cx.division.is_whole();
     let combines_lanes = cx.machine.combines_lanes();
     if !cx.uses(Technique::Sparse) || !is_of_pixels || !combines_lanes || work.open || !work.weights.are_floats() {
         return false;
@@ -162,7 +162,7 @@ impl<'a> SparseProducts<'a> {
     /// another one writes.
     fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
         let (blocks, panels) = (self.work.output_size[0], self.cuts().count());
-        if !self.cx.is_worth_long_ranges(self.multiply_accumulates()) {
+        if !self.cx.division.is_worth_long_ranges(self.multiply_accumulates()) {
             return None;
         }
         match (blocks, panels) {

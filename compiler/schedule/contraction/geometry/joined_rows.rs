@@ -15,7 +15,7 @@ impl Contraction {
         let [rows, width] = self.output_size;
         let pixels = rows.saturating_mul(width);
         let is_plain = self.sizes.is_none() && self.sections.is_none() && self.matrices.is_empty() && self.channel_planes.is_none();
-        let is_whole = is_plain && self.is_one_plane() && self.is_one_phase() && self.groups == 1 && cx.block.is_none();
+        let is_whole = is_plain && self.is_one_plane() && self.is_one_phase() && self.groups == 1 && cx.division.is_whole();
         let weights = self.weights.len();
         let is_read_again = rows > 1 && pixels <= JOINED.pixels && weights >= JOINED.weights;
         let height = self.phases[1].padded(self.input_size[0]);

@@ -65,9 +65,9 @@ pub fn requirements_of(
 pub fn divided_rows(cx: &Context<'_>, work: &Contraction, shared: &[Pair]) -> Option<u64> {
     let rows = work.output_size[0];
     // Windows read elements that another range might already have overwritten.
-    let is_one = work.batch == 1 || cx.is_for_threads();
+    let is_one = work.batch == 1 || cx.division.is_for_threads();
     let apart = shared.iter().all(|pair| pair.read != work.input) && is_one && work.sizes.is_none();
-    (apart && rows > 1 && cx.is_worth_ranges(work.multiply_accumulates())).then_some(rows)
+    (apart && rows > 1 && cx.division.is_worth_ranges(work.multiply_accumulates())).then_some(rows)
 }
 
 /// Returns the input and the output of a contraction, if the output may overwrite the input once rows are staged.

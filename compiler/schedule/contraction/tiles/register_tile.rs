@@ -14,13 +14,12 @@ use crate::schedule::contraction::table::tiles::{
 };
 use crate::schedule::technique::Technique;
 
-/// Chooses the register tile. `in_blocks` states that another kernel computes more pixels with the same weights, which must then have the same
-/// layout.
-pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Tile {
+/// Chooses the register tile. If another kernel computes more pixels with the same weights, these have the same layout for both.
+pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Contraction, form: Form) -> Tile {
     let machine = cx.machine;
     let lanes = lanes_of(machine, form);
-    let wanted = Wanted::of(cx, work, form, in_blocks);
-    let Wanted { outputs, width, .. } = wanted;
+    let wanted = Wanted::of(cx, work, form);
+    let Wanted { outputs, width, in_blocks, .. } = wanted;
     if let Some(pairs) = words(machine, form).filter(|_| form == Form::PixelPairs) {
         let tile = if cx.goal == Goal::Speed { pairs.tile } else { SMALL };
         let most = match (work.pixels(), cx.goal) {
@@ -80,12 +79,12 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(cx: &Context<'_>, work: &Contraction, form: Form, in_blocks: bool) -> Self {
+    fn of(cx: &Context<'_>, work: &Contraction, form: Form) -> Self {
         Self {
             width: work.windows(2).max(1),
             outputs: work.outputs / work.groups,
             depth: work.per_output(),
-            in_blocks,
+            in_blocks: !cx.division.is_whole(),
             is_one_row: work.output_size[0] * work.planes.output == 1,
             joins_rests: joins_rests(cx, work, form),
         }
