@@ -18,11 +18,12 @@ use crate::schedule::unsupported::Unsupported;
 /// [`Unsupported`] if the geometry or the types have no schedule.
 pub fn choose<'a>(cx: Context<'a>, root: Inst) -> Result<Box<dyn Schedule + 'a>, Unsupported> {
     let contraction = Contraction::new(&cx, root)?;
-    let multiplied = contraction.groups == contraction.channels && contraction.channels > 1;
-    let taps = contraction.window[0] * contraction.window[1];
-    if multiplied && taps <= MAX_TAPS && contraction.is_one_plane() && contraction.is_one_phase() {
+    let geometry = &contraction.geometry;
+    let multiplied = geometry.groups == geometry.channels && geometry.channels > 1;
+    let taps = geometry.window[0] * geometry.window[1];
+    if multiplied && taps <= MAX_TAPS && geometry.is_one_plane() && geometry.is_one_phase() {
         let takes_planes = depthwise_planes::takes(&cx, &contraction);
-        if depthwise::takes_lanes(&cx, &contraction) && (depthwise::reaches_neighbours(&cx, &contraction) || !takes_planes) {
+        if depthwise::takes_lanes(&cx, &contraction) && (depthwise::reaches_neighbours(&cx, geometry) || !takes_planes) {
             return Ok(Box::new(DepthwiseSchedule::new(cx, contraction)?));
         }
         if depthwise_rows::takes(&cx, &contraction) {

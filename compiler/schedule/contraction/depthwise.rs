@@ -11,6 +11,7 @@ use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::image_sizes::Numbers;
 use crate::schedule::contraction::geometry::needs;
 use crate::schedule::contraction::geometry::places::{Image, RowPlace};
+use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::cuts::{Cut, Cuts, Width};
 use crate::schedule::contraction::operands::panels::filling::{Filled, Stored};
@@ -62,19 +63,20 @@ pub struct DepthwiseSchedule<'a> {
 
 /// Tests whether the machines of a contraction multiply bytes of four channels as lanes of 32 bits. Other machines of words have schedules of their own.
 pub fn takes_lanes(cx: &Context<'_>, work: &Contraction) -> bool {
+    let geometry = &work.geometry;
     let is_of_bytes = work.element.bits() == 8 && work.accumulator == ElementType::I32;
     let weights_fit = work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open) && !work.open;
-    let is_image = work.sizes.is_none() && work.channel_planes.is_none() && work.outputs == work.channels;
+    let is_image = geometry.sizes.is_none() && geometry.channel_planes.is_none() && geometry.outputs == geometry.channels;
     let have_vectors = cx.levels.iter().chain([&cx.machine]).all(|machine| machine.byte_sixteens);
     // With more padding, planes take fewer instructions.
-    let is_full = work.outputs.next_multiple_of(cx.machine.copied_lanes(4).into()) * 3 <= work.outputs * 5;
+    let is_full = geometry.outputs.next_multiple_of(cx.machine.copied_lanes(4).into()) * 3 <= geometry.outputs * 5;
     have_vectors && is_of_bytes && weights_fit && is_image && is_full && cx.uses(Technique::Lanes)
 }
 
 /// Tests whether one pointer serves neighbouring pixels, or pointers are stepped from one to the next. Small code shares kernels, which read the
 /// distances of rows at run time. So it steps no pointers in windows of several rows, and takes fewer instructions in planes.
-pub fn reaches_neighbours(cx: &Context<'_>, work: &Contraction) -> bool {
-    cx.goal == Goal::Speed || work.channels <= REACH || work.window[0] == 1
+pub fn reaches_neighbours(cx: &Context<'_>, geometry: &Geometry) -> bool {
+    cx.goal == Goal::Speed || geometry.channels <= REACH || geometry.window[0] == 1
 }
 
 impl<'a> DepthwiseSchedule<'a> {
@@ -88,8 +90,8 @@ impl<'a> DepthwiseSchedule<'a> {
             false if work.weights.are_floats() => Form::Float,
             false => Form::Signed16,
         };
-        let repeat = work.outputs / work.channels;
-        let staged = form != Form::Float || work.reads_halves() || work.is_padded() || repeat != 1;
+        let repeat = work.geometry.outputs / work.geometry.channels;
+        let staged = form != Form::Float || work.reads_halves() || work.geometry.is_padded() || repeat != 1;
         let preparation = Preparation::on(cx.machine);
         let shorter = if staged && preparation == Preparation::InRounds { work.cut_row(&cx, 1) } else { None };
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
@@ -101,16 +103,17 @@ impl<'a> DepthwiseSchedule<'a> {
         }
         let in_place = staging.as_ref().and_then(|staging| Columns::in_place(&cx, &work, form, staging.bytes()));
         let mut staging = staging.filter(|_| in_place.is_none());
-        let taps: Vec<u64> = (0..work.per_output()).collect();
-        let (filter_taps, segment_taps) = (work.per_output(), work.per_output());
+        let geometry = &work.geometry;
+        let taps: Vec<u64> = (0..geometry.per_output()).collect();
+        let (filter_taps, segment_taps) = (geometry.per_output(), geometry.per_output());
         let strip = cx.strip(lanes, &work.weights);
-        let strips = if form == Form::Sixteens { Strips::padded(work.outputs, strip) } else { Strips::new(work.outputs, strip) };
+        let strips = if form == Form::Sixteens { Strips::padded(geometry.outputs, strip) } else { Strips::new(geometry.outputs, strip) };
         let cuts = Cuts::new(&strips, lanes, false);
         if let Some(staging) = &mut staging {
             // Some instructions interleave within less than a vector. If blocks of channels are whole vectors, elements are reordered once,
             // when they are staged, instead of in every window that reads them.
-            let is_whole = work.outputs.is_multiple_of(lanes) || work.sizes.is_none() && work.sections.is_none();
-            let in_vectors = form == Form::Signed16 && repeat == 1 && work.outputs >= lanes && is_whole;
+            let is_whole = geometry.outputs.is_multiple_of(lanes) || geometry.sizes.is_none() && geometry.sections.is_none();
+            let in_vectors = form == Form::Signed16 && repeat == 1 && geometry.outputs >= lanes && is_whole;
             let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
             staging.spread = (in_vectors && crosses && cx.uses(Technique::Spread)).then_some(lanes as u16);
         }
@@ -120,7 +123,7 @@ impl<'a> DepthwiseSchedule<'a> {
     }
 
     fn taps(&self) -> Vec<Tap> {
-        let [rows, columns] = self.work.window;
+        let [rows, columns] = self.work.geometry.window;
         (0..rows).flat_map(|row| (0..columns).map(move |column| Tap { row, column })).collect()
     }
 
@@ -139,7 +142,7 @@ impl<'a> DepthwiseSchedule<'a> {
             AlongChannels { pixels, sums: Some(sums), .. } => self.float_pixels(*pixels, *sums),
             AlongChannels { pixels, .. } => *pixels,
         };
-        let (width, together) = (self.work.output_size[1].max(1), self.side_by_side());
+        let (width, together) = (self.work.geometry.output_size[1].max(1), self.side_by_side());
         let pixels = width.div_ceil(width.div_ceil(most));
         // The rest of a number that is not a multiple would be computed pixel by pixel.
         pixels.next_multiple_of(together).min(width / together * together).max(1)
@@ -147,7 +150,7 @@ impl<'a> DepthwiseSchedule<'a> {
 
     /// Returns the number of pixels in a tile of floats. They have `sums` vectors if they share loads or vectors. Otherwise, there are `usual` pixels.
     fn float_pixels(&self, usual: u64, sums: u64) -> u64 {
-        if self.work.sizes.is_some() {
+        if self.work.geometry.sizes.is_some() {
             // Rows of run-time length have a rest after whole tiles, which is computed pixel by pixel.
             return usual;
         }
@@ -161,11 +164,11 @@ impl<'a> DepthwiseSchedule<'a> {
 
     /// Returns the number of neighbouring pixels that share a vector. It is above 1 if all channels together are shorter than a vector.
     fn side_by_side(&self) -> u64 {
-        let (work, machine) = (&self.work, self.cx.machine);
-        let is_whole = self.cuts.widths().iter().all(|width| width.lanes == work.outputs);
+        let (geometry, machine) = (&self.work.geometry, self.cx.machine);
+        let is_whole = self.cuts.widths().iter().all(|width| width.lanes == geometry.outputs);
         let from = along_channels(machine, self.form).side_by_side_from;
-        let fits = from.is_some_and(|from| work.outputs >= from) && work.strides[1] == 1 && is_whole;
-        if fits { (u64::from(machine.lanes(4)) / work.outputs).max(1) } else { 1 }
+        let fits = from.is_some_and(|from| geometry.outputs >= from) && geometry.strides[1] == 1 && is_whole;
+        if fits { (u64::from(machine.lanes(4)) / geometry.outputs).max(1) } else { 1 }
     }
 
     /// Returns the number of registers for the sums of a pixel in a block of channels.
@@ -175,15 +178,17 @@ impl<'a> DepthwiseSchedule<'a> {
 
     /// Returns the column of a pixel's tap, relative to the first column of a tile.
     pub(super) fn column(&self, tap: u64, pixel: u64) -> u64 {
-        tap * self.work.phases[2].dilation + pixel * self.work.strides[1]
+        tap * self.work.geometry.phases[2].dilation + pixel * self.work.geometry.strides[1]
     }
 
     /// Tests whether each column of a tile is loaded only once, for all taps of all pixels that read it. The registers must hold the sums, a
     /// row of columns, and weights. Products can read one factor from memory, but then a weight would be loaded twice.
     pub(super) fn shares_taps(&self, width: Width, pixels: u64) -> bool {
         let (machine, vectors) = (self.cx.machine, self.vectors(width));
-        let columns: FxHashSet<u64> =
-            (0..self.work.window[1]).flat_map(|tap| (0..pixels).map(move |p| (tap, p))).map(|(tap, p)| self.column(tap, p)).collect();
+        let columns: FxHashSet<u64> = (0..self.work.geometry.window[1])
+            .flat_map(|tap| (0..pixels).map(move |p| (tap, p)))
+            .map(|(tap, p)| self.column(tap, p))
+            .collect();
         let held = (pixels + columns.len() as u64 + 1) * vectors;
         let fits = held <= machine.registers.count().into();
         self.form == Form::Float && machine.sums_in_place && fits && self.cx.uses(Technique::SharedTaps)
@@ -202,7 +207,8 @@ impl Schedule for DepthwiseSchedule<'_> {
 
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let work = &self.work;
-        let [rows, columns] = work.window;
+        let geometry = &work.geometry;
+        let [rows, columns] = geometry.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
         let range = needs::divided_rows(&self.cx, work, shared).map(|rounds| b.divide_all(rounds));
         let mut arguments = Arguments::default();
@@ -210,7 +216,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let mut element_wise = self.element_wise.clone();
         let initial = (work.bias.is_some() || !element_wise.offsets().is_empty() || self.form.has_excess()).then(|| {
-            let channels = (0..self.panels.extents.strips.total()).map(|c| (c < work.outputs).then_some(c));
+            let channels = (0..self.panels.extents.strips.total()).map(|c| (c < geometry.outputs).then_some(c));
             let taps = if self.form.has_excess() { &self.panels.extents.taps[..] } else { &[] };
             let sums = work.initial_sums(work.border(self.form), element_wise.offsets(), taps, channels);
             arguments.data(&mut b, "initial", sums.into(), Lane::I32, 64)
@@ -225,7 +231,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         };
         element_wise.declare(&mut b, &mut arguments, shared)?;
         let hoisted = hoisted(&mut b, &element_wise, &self.cuts.widths());
-        let numbers = work.numbers(&mut b, &mut arguments);
+        let numbers = geometry.numbers(&mut b, &mut arguments);
         if let Some(staging) = &self.staging {
             b.rounds(true, |b| staging.prepare(b, work, pixels));
         }
@@ -238,7 +244,7 @@ impl Schedule for DepthwiseSchedule<'_> {
             Some(columns) => lowering.images_in_place(&mut b, columns)?,
             None => lowering.images(&mut b)?,
         }
-        let staged = match (&self.staging, work.sections) {
+        let staged = match (&self.staging, geometry.sections) {
             (None, _) if self.in_place.is_some() => ", rows in place",
             (None, _) => "",
             (Some(_), None) => ", staged rows",
@@ -250,7 +256,7 @@ impl Schedule for DepthwiseSchedule<'_> {
             kernel: b.finish(),
             arguments: arguments.finish(),
             description,
-            multiply_accumulates: work.multiply_accumulates(),
+            multiply_accumulates: geometry.multiply_accumulates(),
         }])
     }
 }
@@ -288,6 +294,7 @@ pub(super) struct Block {
 impl Lowering<'_> {
     fn images(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
         let (work, numbers) = (&self.schedule.work, &self.numbers);
+        let geometry = &work.geometry;
         let sized = Image { work, numbers };
         let (staging, preparation) = (self.schedule.staging.as_ref(), self.schedule.preparation);
         let buffers = (self.input, self.pixels);
@@ -305,13 +312,13 @@ impl Lowering<'_> {
             let place = RowPlace { image: first, plane: zero, y: zero, staged: zero, ring: image };
             staged_rows::for_rows(b, sized, preparation, staging, buffers, (place, start..end), |b, at| {
                 let y = at.y;
-                let [planes, rows, _] = &work.phases;
+                let [planes, rows, _] = &geometry.phases;
                 let rows = staged_rows::window_rows(b, sized, staging, at, RowPhases { planes: &planes.list[0], rows: &rows.list[0] });
                 let pixel = numbers.output_pixels.scale(b, image);
                 let first = numbers.output[2].scale(b, y);
                 let pixel = b.add(pixel, first);
-                let columns = &work.phases[2];
-                let width = work.sections.map(|row| row.width(b, y, &columns.list[0], columns.step));
+                let columns = &geometry.phases[2];
+                let width = geometry.sections.map(|row| row.width(b, y, &columns.list[0], columns.step));
                 outcome = self.row(b, &rows, (pixel, width.unwrap_or(numbers.output[2])));
             });
             outcome
@@ -347,8 +354,8 @@ impl Lowering<'_> {
 
     /// Computes some pixels of a row from `x` on.
     fn tile(&self, b: &mut KernelBuilder, block: &Block, first_pixel: Value, x: Value, pixels: u64) -> Result<(), Unsupported> {
-        let work = &self.schedule.work;
-        let offset = b.scale_index(x, (work.strides[1] * work.outputs) as i64, 0);
+        let geometry = &self.schedule.work.geometry;
+        let offset = b.scale_index(x, (geometry.strides[1] * geometry.outputs) as i64, 0);
         let rows: Vec<Value> = block.rows.iter().map(|&r| b.add(r, offset)).collect();
         let sums = self.sums(b, &rows, block, pixels);
         let pixel = b.add(first_pixel, x);
@@ -358,7 +365,7 @@ impl Lowering<'_> {
     /// Stores the results of pixels from one on.
     pub(super) fn store(&self, b: &mut KernelBuilder, block: &Block, pixel: Value, sums: Vec<Value>) -> Result<(), Unsupported> {
         let work = &self.schedule.work;
-        let base = b.scale_index(pixel, work.outputs as i64, 0);
+        let base = b.scale_index(pixel, work.geometry.outputs as i64, 0);
         let Cut { first: channel, width: Width { lanes, .. }, active, .. } = block.cut;
         let flat = b.add(base, channel);
         let hoisted = self.hoisted.iter().find(|(width, _)| *width == lanes).map_or(&[][..], |(_, hoisted)| hoisted);
@@ -374,8 +381,8 @@ impl Lowering<'_> {
 
     /// Loads the element of a tap in every channel of the block, for a pixel of the tile.
     pub(super) fn tap(&self, b: &mut KernelBuilder, rows: &[Value], tap: Tap, pixel: u64, cut: Cut) -> Value {
-        let work = &self.schedule.work;
-        let offset = (self.schedule.column(tap.column, pixel) * work.outputs) as i64;
+        let geometry = &self.schedule.work.geometry;
+        let offset = (self.schedule.column(tap.column, pixel) * geometry.outputs) as i64;
         // A staged row may be read past its channels. These elements are multiplied by zero weights, or their sums are not stored.
         let active = if self.schedule.staging.is_some() { cut.width.lanes } else { cut.active };
         b.load_active(self.pixels.rows, rows[tap.row as usize], offset, cut.width.lanes as u16, active as u16)
@@ -414,7 +421,7 @@ impl Lowering<'_> {
 
     /// Computes the sum of each pixel of a tile, where several pixels share a vector.
     fn sums_side_by_side(&self, b: &mut KernelBuilder, rows: &[Value], at: &Block, pixels: u64) -> Vec<Value> {
-        let (together, channels) = (self.schedule.side_by_side(), self.schedule.work.outputs);
+        let (together, channels) = (self.schedule.side_by_side(), self.schedule.work.geometry.outputs);
         let mut sums = vec![repeat(b, at.first, together); (pixels / together) as usize];
         for (number, tap) in (0..).zip(self.schedule.taps()) {
             let w = self.weights_of(b, at, number);

@@ -45,17 +45,17 @@ impl Lowering<'_> {
     }
 
     fn row_in_place(&self, b: &mut KernelBuilder, image: Value, y: Value) -> Row {
-        let (work, numbers) = (&self.schedule.work, &self.numbers);
-        let [rows, columns] = [1, 2].map(|axis: usize| work.phases[axis].padding_low as i64);
-        let top = b.scale_index(y, work.strides[0] as i64, -rows);
-        let (zero, window, height) = (b.index(0), b.index(work.window[0] as i64), b.index(work.input_size[0] as i64));
+        let (geometry, numbers) = (&self.schedule.work.geometry, &self.numbers);
+        let [rows, columns] = [1, 2].map(|axis: usize| geometry.phases[axis].padding_low as i64);
+        let top = b.scale_index(y, geometry.strides[0] as i64, -rows);
+        let (zero, window, height) = (b.index(0), b.index(geometry.window[0] as i64), b.index(geometry.input_size[0] as i64));
         let above = b.sub(zero, top);
         let below = b.sub(height, top);
         let taps = (b.binary(BinaryOp::SignedMax, above, zero), b.binary(BinaryOp::SignedMin, below, window));
         let first = numbers.plane_elements.scale(b, image);
         let before = numbers.row_elements.scale(b, top);
         let input = b.add(first, before);
-        let input = b.scale_index(input, 1, -columns * work.channels as i64);
+        let input = b.scale_index(input, 1, -columns * geometry.channels as i64);
         let pixel = numbers.output_pixels.scale(b, image);
         let first = numbers.output[2].scale(b, y);
         Row { taps, input, pixel: b.add(pixel, first) }
@@ -71,7 +71,7 @@ impl Lowering<'_> {
             let count = Number::Known((columns.inside.end - columns.inside.start) as i64);
             let tile = |b: &mut KernelBuilder, x: Value, pixels: u64| {
                 let x = b.scale_index(x, 1, columns.inside.start as i64);
-                self.tile_in_place(b, row, &block, &Tile { x, pixels, taps: 0..schedule.work.window[1] })
+                self.tile_in_place(b, row, &block, &Tile { x, pixels, taps: 0..schedule.work.geometry.window[1] })
             };
             b.rounds(self.apart, |b| count.tiles(b, schedule.pixels(), tile))?;
             self.border_in_place(b, row, &block, columns.inside.end..columns.all)
@@ -81,11 +81,11 @@ impl Lowering<'_> {
 
     /// Columns whose windows are cut off.
     fn border_in_place(&self, b: &mut KernelBuilder, row: &Row, block: &Block, columns: Range<u64>) -> Result<(), Unsupported> {
-        let work = &self.schedule.work;
+        let geometry = &self.schedule.work.geometry;
         for column in columns {
-            let left = (column * work.strides[1]) as i64 - work.phases[2].padding_low as i64;
+            let left = (column * geometry.strides[1]) as i64 - geometry.phases[2].padding_low as i64;
             let first = (-left).max(0) as u64;
-            let end = (work.input_size[1] as i64 - left).clamp(0, work.window[1] as i64) as u64;
+            let end = (geometry.input_size[1] as i64 - left).clamp(0, geometry.window[1] as i64) as u64;
             let x = b.index(column as i64);
             self.tile_in_place(b, row, block, &Tile { x, pixels: 1, taps: first..end })?;
         }
@@ -93,11 +93,11 @@ impl Lowering<'_> {
     }
 
     fn tile_in_place(&self, b: &mut KernelBuilder, row: &Row, block: &Block, tile: &Tile) -> Result<(), Unsupported> {
-        let (work, panels) = (&self.schedule.work, &self.schedule.panels);
-        let offset = b.scale_index(tile.x, (work.strides[1] * work.channels) as i64, 0);
+        let (geometry, panels) = (&self.schedule.work.geometry, &self.schedule.panels);
+        let offset = b.scale_index(tile.x, (geometry.strides[1] * geometry.channels) as i64, 0);
         let input = b.add(row.input, offset);
         let input = b.add(input, block.cut.first);
-        let step = panels.place(block.cut.width, work.window[1], 0);
+        let step = panels.place(block.cut.width, geometry.window[1], 0);
         let first = vec![block.first; tile.pixels as usize];
         let sums = b.for_carry(row.taps.0, row.taps.1, 1, &first, |b, tap, sums| {
             let from = self.numbers.row_elements.scale(b, tap);

@@ -10,6 +10,7 @@ use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::needs;
+use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::packing;
 use crate::schedule::contraction::operands::panels::strips::Strips;
@@ -51,11 +52,11 @@ struct Plane {
 }
 
 impl Plane {
-    fn of(work: &Contraction) -> Self {
+    fn of(geometry: &Geometry) -> Self {
         let extent = |axis: usize| {
-            let phases = &work.phases[axis + 1];
-            let windows = work.output_size[axis].saturating_sub(1) * work.strides[axis] + phases.reach();
-            windows.max(phases.padding_low + work.input_size[axis])
+            let phases = &geometry.phases[axis + 1];
+            let windows = geometry.output_size[axis].saturating_sub(1) * geometry.strides[axis] + phases.reach();
+            windows.max(phases.padding_low + geometry.input_size[axis])
         };
         Self { rows: extent(0), width: extent(1).next_multiple_of(2) }
     }
@@ -71,15 +72,16 @@ impl Plane {
 
 /// Tests whether this schedule computes a contraction on all machines that read its weights. Its groups have one input channel.
 pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
+    let geometry = &work.geometry;
     let is_of_bytes = work.element.bits() == 8 && work.accumulator == ElementType::I32;
     let weights_fit = work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open) && !work.open;
-    let is_image = work.sizes.is_none() && work.channel_planes.is_none() && work.outputs == work.channels;
+    let is_image = geometry.sizes.is_none() && geometry.channel_planes.is_none() && geometry.outputs == geometry.channels;
     cx.levels.iter().chain([&cx.machine]).all(|machine| machine.takes_words_apart() || machine.pixel_pairs)
         && is_of_bytes
         && weights_fit
         && is_image
-        && work.phases[2].dilation == 1
-        && work.output_size[1] >= PLANES.outputs
+        && geometry.phases[2].dilation == 1
+        && geometry.output_size[1] >= PLANES.outputs
         && cx.uses(Technique::Planes)
         && pays(cx, work)
 }
@@ -88,7 +90,7 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
 fn pays(cx: &Context<'_>, work: &Contraction) -> bool {
     let mut cut = work.clone();
     cut.cut_row(cx, 1);
-    let plane = Plane::of(work).bytes();
+    let plane = Plane::of(&work.geometry).bytes();
     let is_near = |ring: &Staging| plane < ring.bytes() || plane == ring.bytes() && cx.goal == Goal::Speed;
     Staging::new(cx.machine, &cut, Form::Signed16, 1).is_ok_and(|ring| is_near(&ring))
 }
@@ -101,27 +103,29 @@ impl<'a> DepthwisePlanes<'a> {
     pub fn new(cx: Context<'a>, work: Contraction) -> Result<Self, Unsupported> {
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
         let form = Form::Apart { signed: work.element.is_signed_integer() };
-        let weights = RowWeights::new(work.window[1], work.strides[1]);
-        let taps = weights.taps(work.window[0]);
+        let geometry = &work.geometry;
+        let weights = RowWeights::new(geometry.window[1], geometry.strides[1]);
+        let taps = weights.taps(geometry.window[0]);
         let segment = taps.len() as u64;
-        let strips = Strips::new(work.outputs, 1);
-        let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps: work.per_output(), taps, segment_taps: segment, step: segment };
+        let strips = Strips::new(geometry.outputs, 1);
+        let extents =
+            Extents { strips, groups: 1, per_tap: 1, filter_taps: geometry.per_output(), taps, segment_taps: segment, step: segment };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, false);
-        let plane = Plane::of(&work);
+        let plane = Plane::of(geometry);
         Ok(Self { cx, work, element_wise, form, plane, weights, panels })
     }
 
     /// Returns the number of channels, along which the kernel is divided. `None` if there is too little work.
     fn extent(&self) -> Option<u64> {
-        let work = &self.work;
-        (work.channels > 1 && self.cx.division.is_worth_ranges(work.multiply_accumulates())).then_some(work.channels)
+        let geometry = &self.work.geometry;
+        (geometry.channels > 1 && self.cx.division.is_worth_ranges(geometry.multiply_accumulates())).then_some(geometry.channels)
     }
 
     /// Tests whether the output may start where the input starts: a pixel of an image then overwrites no later image. Slices of a block must have equal
     /// sizes, so that those of both tensors start at the same place.
     fn may_overwrite(&self) -> bool {
         let (cx, work) = (&self.cx, &self.work);
-        let [read, written] = [work.input_size, work.output_size].map(|[rows, columns]| rows * columns);
+        let [read, written] = [work.geometry.input_size, work.geometry.output_size].map(|[rows, columns]| rows * columns);
         let fits = if cx.division.is_whole() { written <= read } else { written == read };
         let [output] = cx.group.outputs[..] else { return false };
         let is_operand = cx.group.epilogue().is_some_and(|epilogue| epilogue.operands.contains(&work.input));
@@ -138,15 +142,16 @@ impl Schedule for DepthwisePlanes<'_> {
 
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let work = &self.work;
-        let [rows, columns] = work.window;
+        let geometry = &work.geometry;
+        let [rows, columns] = geometry.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
         let range = self.extent().map(|channels| b.divide_all(channels)).map(|(first, end)| first..end);
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let weights = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments).elements;
         let mut element_wise = self.element_wise.clone();
-        let taps: Vec<u64> = (0..work.per_output()).collect();
-        let sums = work.initial_sums(work.border(self.form), element_wise.offsets(), &taps, (0..work.outputs).map(Some));
+        let taps: Vec<u64> = (0..geometry.per_output()).collect();
+        let sums = work.initial_sums(work.border(self.form), element_wise.offsets(), &taps, (0..geometry.outputs).map(Some));
         let initial = arguments.data(&mut b, "initial", sums.into(), Lane::I32, 64);
         let plane = arguments.scratch(&mut b, "plane", 0, Lane::I16, self.plane.elements());
         element_wise.declare(&mut b, &mut arguments, shared)?;
@@ -157,7 +162,7 @@ impl Schedule for DepthwisePlanes<'_> {
             kernel: b.finish(),
             arguments: arguments.finish(),
             description: "depthwise, products of 16-bit pairs, a channel at a time as a plane".into(),
-            multiply_accumulates: work.multiply_accumulates(),
+            multiply_accumulates: geometry.multiply_accumulates(),
         }])
     }
 }
@@ -197,7 +202,7 @@ impl Lowering<'_> {
     /// Writes all channels.
     fn channels(&self, b: &mut KernelBuilder, range: Option<Range<Value>>) -> Result<(), Unsupported> {
         let (work, plane) = (&self.schedule.work, self.schedule.plane);
-        if work.is_padded() {
+        if work.geometry.is_padded() {
             let border = work.border(self.schedule.form);
             b.rounds(true, |b| {
                 row(b, plane.elements(), 8, |b, i, active| {
@@ -209,26 +214,26 @@ impl Lowering<'_> {
         // Channels share the plane.
         match range {
             Some(range) => for_values(b, range, 1, |b, channel| self.channel(b, channel)),
-            None => for_range(b, 0..work.channels as i64, 1, |b, channel| self.channel(b, channel)),
+            None => for_range(b, 0..work.geometry.channels as i64, 1, |b, channel| self.channel(b, channel)),
         }
     }
 
     /// Writes a channel of all images.
     fn channel(&self, b: &mut KernelBuilder, number: Value) -> Result<(), Unsupported> {
         let schedule = self.schedule;
-        let work = &schedule.work;
+        let geometry = &schedule.work.geometry;
         let weights = b.scale_index(number, schedule.panels.lane_elements() as i64, 0);
         let channel = Channel {
             number,
             weights,
-            held: schedule.weights.are_held(work.window[0]).then(|| self.held_words(b, weights)),
+            held: schedule.weights.are_held(geometry.window[0]).then(|| self.held_words(b, weights)),
             first: b.load(self.initial, number, 0, 1),
             hoisted: self.element_wise.hoist_channels(b, number, &self.hoisted, (1, 1u16.into())),
         };
-        for_range(b, 0..work.batch as i64, 1, |b, image| {
+        for_range(b, 0..geometry.batch as i64, 1, |b, image| {
             b.rounds(true, |b| {
                 self.fill(b, image, number);
-                let rows = 0..work.output_size[0] as i64;
+                let rows = 0..geometry.output_size[0] as i64;
                 for_range(b, rows, 1, |b, y| self.row(b, &channel, image, y))
             })
         })
@@ -236,13 +241,13 @@ impl Lowering<'_> {
 
     /// Copies a channel of an image into the plane.
     fn fill(&self, b: &mut KernelBuilder, image: Value, channel: Value) {
-        let (work, plane) = (&self.schedule.work, self.schedule.plane);
-        let [height, width] = work.input_size;
-        let [top, left] = [1, 2].map(|axis: usize| work.phases[axis].padding_low);
-        let first = b.scale_index(image, (height * width * work.channels) as i64, 0);
+        let (geometry, plane) = (&self.schedule.work.geometry, self.schedule.plane);
+        let [height, width] = geometry.input_size;
+        let [top, left] = [1, 2].map(|axis: usize| geometry.phases[axis].padding_low);
+        let first = b.scale_index(image, (height * width * geometry.channels) as i64, 0);
         let first = b.add(first, channel);
         b.for_range(0, height as i64, 1, |b, y| {
-            let from = b.scale_index(y, (width * work.channels) as i64, 0);
+            let from = b.scale_index(y, (width * geometry.channels) as i64, 0);
             let from = b.add(from, first);
             let to = b.scale_index(y, plane.width as i64, (top * plane.width + left) as i64);
             let together = if width <= PLANES.copied_without_loop { width } else { PLANES.copied };
@@ -253,11 +258,11 @@ impl Lowering<'_> {
     /// Copies some neighbouring elements of a row.
     fn copy(&self, b: &mut KernelBuilder, Route { from, to }: Route<Value>, x: Value, count: u64) {
         let work = &self.schedule.work;
-        let offset = b.scale_index(x, work.channels as i64, 0);
+        let offset = b.scale_index(x, work.geometry.channels as i64, 0);
         let from = b.add(from, offset);
         let to = b.add(to, x);
         let op = if work.element.is_signed_integer() { ConvertOp::SignExtend } else { ConvertOp::ZeroExtend };
-        let bytes: Vec<Value> = (0..count).map(|i| b.load(self.input, from, (i * work.channels) as i64, 1)).collect();
+        let bytes: Vec<Value> = (0..count).map(|i| b.load(self.input, from, (i * work.geometry.channels) as i64, 1)).collect();
         for (byte, i) in bytes.into_iter().zip(0..) {
             let half = b.convert(op, byte, Lane::I16);
             b.store(self.plane, to, i, half);
@@ -267,8 +272,8 @@ impl Lowering<'_> {
     /// Writes a row of the output's channel.
     fn row(&self, b: &mut KernelBuilder, channel: &Channel, image: Value, y: Value) -> Result<(), Unsupported> {
         let (work, plane) = (&self.schedule.work, self.schedule.plane);
-        let [rows, columns] = work.output_size;
-        let first_element = b.scale_index(y, (work.strides[0] * plane.width) as i64, 0);
+        let [rows, columns] = work.geometry.output_size;
+        let first_element = b.scale_index(y, (work.geometry.strides[0] * plane.width) as i64, 0);
         let image = b.scale_index(image, (rows * columns) as i64, 0);
         let pixel = b.scale_index(y, columns as i64, 0);
         let pixel = b.add(image, pixel);
@@ -284,7 +289,7 @@ impl Lowering<'_> {
 
     /// Writes neighbouring outputs of a row, from output `x` on.
     fn tile(&self, b: &mut KernelBuilder, channel: &Channel, start: RowStart, x: Value, outputs: u64) -> Result<(), Unsupported> {
-        let from = b.scale_index(x, self.schedule.work.strides[1] as i64, 0);
+        let from = b.scale_index(x, self.schedule.work.geometry.strides[1] as i64, 0);
         let from = b.add(start.element, from);
         let sums = self.sums(b, channel, from, outputs);
         let pixel = b.add(start.pixel, x);
@@ -294,11 +299,11 @@ impl Lowering<'_> {
     /// Computes the sums of neighbouring outputs. The first one's window begins at an element of the plane, in an even column.
     fn sums(&self, b: &mut KernelBuilder, channel: &Channel, from: Value, outputs: u64) -> Vec<Value> {
         let schedule = self.schedule;
-        let (work, words) = (&schedule.work, schedule.weights.words());
-        let reach = (outputs - 1) * work.strides[1] + work.window[1];
+        let (geometry, words) = (&schedule.work.geometry, schedule.weights.words());
+        let reach = (outputs - 1) * geometry.strides[1] + geometry.window[1];
         let mut sums = vec![channel.first; outputs as usize];
-        for y in 0..work.window[0] {
-            let row = (y * work.phases[1].dilation * schedule.plane.width) as i64;
+        for y in 0..geometry.window[0] {
+            let row = (y * geometry.phases[1].dilation * schedule.plane.width) as i64;
             let columns: Vec<Value> = (0..reach as i64).step_by(2).map(|x| b.load(self.plane, from, row + x, 2)).collect();
             let range = y as usize * words..(y as usize + 1) * words;
             let weights = match &channel.held {
@@ -306,7 +311,7 @@ impl Lowering<'_> {
                 None => self.words(b, channel.weights, range),
             };
             for (output, sum) in (0..).zip(&mut sums) {
-                *sum = schedule.weights.products(b, *sum, output * work.strides[1], &columns, &weights);
+                *sum = schedule.weights.products(b, *sum, output * geometry.strides[1], &columns, &weights);
             }
         }
         sums
@@ -335,7 +340,7 @@ impl Lowering<'_> {
 
     /// Stores the results of neighbouring outputs.
     fn store(&self, b: &mut KernelBuilder, channel: &Channel, pixel: Value, sums: Vec<Value>) -> Result<(), Unsupported> {
-        let flat = b.scale_index(pixel, self.schedule.work.outputs as i64, 0);
+        let flat = b.scale_index(pixel, self.schedule.work.geometry.outputs as i64, 0);
         let flat = b.add(flat, channel.number);
         for (sum, pixel_offset) in sums.into_iter().zip(0..) {
             let place = OutputPosition { pixel, pixel_offset, channel: channel.number, channel_offset: 0, flat };

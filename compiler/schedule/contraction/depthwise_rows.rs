@@ -12,6 +12,7 @@ use crate::schedule::arguments::Arguments;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::needs;
+use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::paired_products::Products;
 use crate::schedule::contraction::operands::panels::cuts::{Cut, Cuts, Width};
@@ -57,14 +58,15 @@ pub struct DepthwiseRows<'a> {
 }
 
 /// Returns the number of output rows that are computed together: two if they need the same pairs.
-fn together(work: &Contraction) -> u64 {
-    if work.strides[0] == 1 && work.output_size[0] > 1 { 2 } else { 1 }
+fn together(geometry: &Geometry) -> u64 {
+    if geometry.strides[0] == 1 && geometry.output_size[0] > 1 { 2 } else { 1 }
 }
 
 /// Tests whether this schedule computes a contraction on all machines that read its weights. Its groups have one input channel.
 pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
-    let together = together(work);
-    let begins_a_pair = together == 2 || work.strides[0].is_multiple_of(2) || work.output_size[0] == 1;
+    let geometry = &work.geometry;
+    let together = together(geometry);
+    let begins_a_pair = together == 2 || geometry.strides[0].is_multiple_of(2) || geometry.output_size[0] == 1;
     let fits = work.weights.fit_signed_byte(work.open) || work.weights.moved_to_signed_byte(work.open).is_some();
     let is_of_bytes = work.element.bits() == 8 && work.weights.are_whole_bytes() && fits;
     cx.goal == Goal::Speed
@@ -72,11 +74,11 @@ pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
         && cx.levels.iter().chain([&cx.machine]).all(|machine| Products::on(machine).is_some())
         && is_of_bytes
         && !work.open
-        && work.outputs == work.channels
-        && work.sizes.is_none()
-        && work.phases[1].dilation == 1
+        && geometry.outputs == geometry.channels
+        && geometry.sizes.is_none()
+        && geometry.phases[1].dilation == 1
         && begins_a_pair
-        && (2..=MOST_PAIRED_ROWS + 1 - together).contains(&work.window[0])
+        && (2..=MOST_PAIRED_ROWS + 1 - together).contains(&geometry.window[0])
 }
 
 impl<'a> DepthwiseRows<'a> {
@@ -92,19 +94,20 @@ impl<'a> DepthwiseRows<'a> {
             products => products,
         };
         let form = products.form(&cx);
-        let (together, lanes) = (together(&work), u64::from(cx.machine.lanes(2)));
-        let strips = Strips::new(work.outputs, cx.strip(lanes, &work.weights));
+        let geometry = &work.geometry;
+        let (together, lanes) = (together(geometry), u64::from(cx.machine.lanes(2)));
+        let strips = Strips::new(geometry.outputs, cx.strip(lanes, &work.weights));
         let cuts = Cuts::new(&strips, lanes, false);
-        let fours = Fours { pairs: (work.window[0] + together - 1).div_ceil(2), columns: work.window[1] };
+        let fours = Fours { pairs: (geometry.window[0] + together - 1).div_ceil(2), columns: geometry.window[1] };
         let mut pairs = RowPairs::new(cx.machine, (&work, form), fours.pairs, lanes);
         // Some instructions interleave within less than a vector. If every block of channels is a whole vector, bytes are reordered once, when
         // they are staged.
         let crosses = cx.machine.vector_bytes() > cx.machine.interleaved_bytes;
-        if products == Products::Fours && crosses && cx.uses(Technique::Spread) && work.outputs.is_multiple_of(lanes) {
+        if products == Products::Fours && crosses && cx.uses(Technique::Spread) && geometry.outputs.is_multiple_of(lanes) {
             pairs = pairs.spread(lanes);
         }
-        let taps = taps(&work, fours, together);
-        let (filter_taps, segment_taps) = (work.per_output(), taps.len() as u64);
+        let taps = taps(geometry, fours, together);
+        let (filter_taps, segment_taps) = (geometry.per_output(), taps.len() as u64);
         let extents = Extents { strips, groups: 1, per_tap: 1, filter_taps, taps, segment_taps, step: FOUR };
         let panels = Panels::new(&work.weights, form, extents, cx.machine, false).moved_everywhere();
         Ok(Self { cx, work, element_wise, products, form, pairs, fours, together, panels, cuts })
@@ -118,7 +121,7 @@ impl<'a> DepthwiseRows<'a> {
             Products::In16Bits => self.pixels_in_16_bits(),
             Products::Pairs => self.most_pixels(),
         };
-        let width = self.work.output_size[1].max(1);
+        let width = self.work.geometry.output_size[1].max(1);
         // The rest of a number that is not a multiple would be computed pixel by pixel.
         width.div_ceil(width.div_ceil(most)).next_multiple_of(self.side_by_side()).min(width)
     }
@@ -131,9 +134,10 @@ impl<'a> DepthwiseRows<'a> {
 
     /// Returns the number of neighbouring pixels whose sums share a vector. It is above 1 if all channels together are shorter than a vector.
     pub(super) fn side_by_side(&self) -> u64 {
-        let is_one = self.cuts.widths().iter().all(|width| width.lanes == self.work.outputs);
+        let geometry = &self.work.geometry;
+        let is_one = self.cuts.widths().iter().all(|width| width.lanes == geometry.outputs);
         let lanes = u64::from(self.cx.machine.lanes(4));
-        if self.products == Products::Fours && self.work.strides[1] == 1 && is_one { (lanes / self.work.outputs).max(1) } else { 1 }
+        if self.products == Products::Fours && geometry.strides[1] == 1 && is_one { (lanes / geometry.outputs).max(1) } else { 1 }
     }
 
     /// Returns the number of a block's lanes whose sums are computed before the next ones. It is a vector, so that registers hold its weights.
@@ -151,7 +155,7 @@ impl<'a> DepthwiseRows<'a> {
     /// and the operands of a column.
     pub(super) fn keeps_weights(&self, rows: u64, pixels: u64, vectors: u64) -> bool {
         let (sums, weights) = (rows * pixels * vectors, rows * self.fours.products() * vectors);
-        let lacking = if self.panels.moved_by().is_some() { self.work.window[1] * vectors } else { 0 };
+        let lacking = if self.panels.moved_by().is_some() { self.work.geometry.window[1] * vectors } else { 0 };
         self.products == Products::Fours && sums + weights + lacking + BESIDE_WEIGHTS * vectors <= self.cx.machine.registers.count().into()
     }
 
@@ -184,7 +188,7 @@ impl<'a> DepthwiseRows<'a> {
             Products::Fours if self.panels.moved_by().is_some() => return true,
             Products::Fours => 4 * operand..4 * operand + if self.fours.joins_columns(operand) { 2 } else { 4 },
         };
-        rows.any(|reached| reached.checked_sub(row).is_some_and(|tap| tap < self.work.window[0]))
+        rows.any(|reached| reached.checked_sub(row).is_some_and(|tap| tap < self.work.geometry.window[0]))
     }
 
     /// Returns the number of elements of a widened panel for products of 16 bits: the pairs of each row and column.
@@ -195,8 +199,8 @@ impl<'a> DepthwiseRows<'a> {
 
 /// Returns the taps of a panel: for each row computed together, the taps of each product. A place without a tap has the number after the
 /// filter's last one.
-fn taps(work: &Contraction, fours: Fours, together: u64) -> Vec<u64> {
-    let [rows, columns] = work.window;
+fn taps(geometry: &Geometry, fours: Fours, together: u64) -> Vec<u64> {
+    let [rows, columns] = geometry.window;
     let tap = |row: u64, (reached, column): (u64, u64)| match reached.checked_sub(row) {
         Some(y) if y < rows && column < columns => y * columns + column,
         _ => rows * columns,
@@ -213,16 +217,17 @@ impl Schedule for DepthwiseRows<'_> {
 
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let work = &self.work;
-        let [rows, columns] = work.window;
+        let geometry = &work.geometry;
+        let [rows, columns] = geometry.window;
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
         let range = needs::divided_rows(&self.cx, work, shared).map(|rounds| b.divide_all(rounds));
         let mut arguments = Arguments::default();
         let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
         let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
         let mut element_wise = self.element_wise.clone();
-        let taps: Vec<u64> = (0..work.per_output()).collect();
+        let taps: Vec<u64> = (0..geometry.per_output()).collect();
         let channels = self.panels.extents.strips.total();
-        let channels = (0..channels).map(|c| (c < work.outputs).then_some(c));
+        let channels = (0..channels).map(|c| (c < geometry.outputs).then_some(c));
         let sums = work.initial_sums(work.border(self.form), element_wise.offsets(), &taps, channels);
         let initial = arguments.data(&mut b, "initial", sums.into(), Lane::I32, 64);
         let ring = arguments.scratch(&mut b, "ring", 0, Lane::I8, self.pairs.ring_bytes());
@@ -251,7 +256,7 @@ impl Schedule for DepthwiseRows<'_> {
             kernel: b.finish(),
             arguments: arguments.finish(),
             description,
-            multiply_accumulates: work.multiply_accumulates(),
+            multiply_accumulates: geometry.multiply_accumulates(),
         }])
     }
 }
@@ -287,16 +292,17 @@ impl Lowering<'_> {
     fn images(&self, b: &mut KernelBuilder) -> Result<(), Unsupported> {
         let schedule = self.schedule;
         let work = &schedule.work;
-        let plane = work.input_size[0] * work.input_size[1] * work.channels;
-        loops::for_range(b, 0..work.batch as i64, 1, |b, image| {
+        let geometry = &work.geometry;
+        let plane = geometry.input_size[0] * geometry.input_size[1] * geometry.channels;
+        loops::for_range(b, 0..geometry.batch as i64, 1, |b, image| {
             let first = b.scale_index(image, plane as i64, 0);
             let zero = b.index(0);
-            let (start, end) = self.range.unwrap_or_else(|| (zero, b.index(work.output_size[0] as i64)));
-            let origin = b.scale_index(start, work.strides[0] as i64, 0);
+            let (start, end) = self.range.unwrap_or_else(|| (zero, b.index(geometry.output_size[0] as i64)));
+            let origin = b.scale_index(start, geometry.strides[0] as i64, 0);
             let groups = self.groups(b, start..end);
             let mut outcome = Ok(());
             b.for_carry(zero, groups, 1, &[zero], |b, group, staged| {
-                let top = b.scale_index(group, (schedule.together * work.strides[0] / 2) as i64, 0);
+                let top = b.scale_index(group, (schedule.together * geometry.strides[0] / 2) as i64, 0);
                 let next = b.scale_index(top, 1, schedule.pairs.count as i64);
                 let unstaged = b.binary(BinaryOp::SignedMax, staged[0], top);
                 let (buffers, rows) = (Route { from: self.input, to: self.ring }, Rows { image: first, origin });
@@ -319,7 +325,7 @@ impl Lowering<'_> {
     fn groups(&self, b: &mut KernelBuilder, Range { start, end }: Range<Value>) -> Value {
         let (schedule, work) = (self.schedule, &self.schedule.work);
         match (self.range, schedule.together) {
-            (None, together) => b.index(work.output_size[0].div_ceil(together) as i64),
+            (None, together) => b.index(work.geometry.output_size[0].div_ceil(together) as i64),
             (Some(_), 1) => b.sub(end, start),
             (Some(_), _) => {
                 let rows = b.sub(end, start);
@@ -332,7 +338,7 @@ impl Lowering<'_> {
     /// Computes a group of output rows: the first of `rows`. The last row may be alone.
     fn group(&self, b: &mut KernelBuilder, pairs: &[Value], image: Value, rows: Range<Value>) -> Result<(), Unsupported> {
         let (schedule, row) = (self.schedule, rows.start);
-        let height = schedule.work.output_size[0];
+        let height = schedule.work.geometry.output_size[0];
         if schedule.together == 1 || self.range.is_none() && height.is_multiple_of(schedule.together) {
             let pixel = self.first_pixel(b, image, row);
             return self.rows(b, pairs, pixel, schedule.together);
@@ -369,7 +375,7 @@ impl Lowering<'_> {
 
     /// Returns the number of the first pixel of an output row.
     fn first_pixel(&self, b: &mut KernelBuilder, image: Value, row: Value) -> Value {
-        let [height, width] = self.schedule.work.output_size;
+        let [height, width] = self.schedule.work.geometry.output_size;
         let pixel = b.scale_index(image, height as i64, 0);
         let pixel = b.add(pixel, row);
         b.scale_index(pixel, width as i64, 0)
@@ -387,7 +393,7 @@ impl Lowering<'_> {
             if schedule.products == Products::Pairs {
                 self.widen(b, &block);
             }
-            let width = Number::Known(schedule.work.output_size[1] as i64);
+            let width = Number::Known(schedule.work.geometry.output_size[1] as i64);
             b.rounds(true, |b| width.tiles(b, schedule.pixels(), |b, x, pixels| self.tile(b, &block, first_pixel, x, pixels)))
         };
         // Blocks of channels widen their weights in the same array.

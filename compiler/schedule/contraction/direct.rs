@@ -11,6 +11,7 @@ use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::needs::{keeps_rows, overwritten_by_rows};
 use crate::schedule::contraction::geometry::phases::Phase;
+use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::cuts::{Cuts, Width};
 use crate::schedule::contraction::operands::panels::strips::{NARROWEST, Strips};
@@ -108,31 +109,31 @@ impl<'a> DirectSchedule<'a> {
     /// [`Unsupported`] if the epilogue has no lowering, or a window is too large.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let form = form(&cx, &work);
-        let by_pixel = form == Form::PixelPairs && work.is_pointwise();
+        let by_pixel = form == Form::PixelPairs && work.geometry.is_pointwise();
         let converts = !form.is_of_floats() && !by_pixel && !reads_bytes_in_place(&cx, &work, form);
-        let must_stage = converts || work.reads_halves() || work.is_padded() || work.channel_planes.is_some();
+        let must_stage = converts || work.reads_halves() || work.geometry.is_padded() || work.geometry.channel_planes.is_some();
         let if_staged = if must_stage || by_pixel { None } else { overwritten_if_staged(cx, &work) };
         let staged = must_stage || cx.stages && if_staged.is_some();
         let preparation = Preparation::on(cx.machine);
         let may_be_cut = staged && preparation == Preparation::InRounds;
-        let shorter = match work.is_pointwise() && work.groups == 1 {
+        let shorter = match work.geometry.is_pointwise() && work.geometry.groups == 1 {
             true => fold_pixels(&cx, &mut work, staged.then_some(form), may_be_cut && cx.in_short_sections).filter(|_| may_be_cut),
             false if may_be_cut && work.joins_rows(&cx, form) => {
                 let read_again = work.weights_read_again();
                 if !cx.in_short_sections {
-                    work.join_rows();
+                    work.geometry.join_rows();
                 }
                 (!cx.in_short_sections).then_some(read_again)
             }
             false if may_be_cut => work.cut_row(&cx, 1),
             false => None,
         };
-        let window_rows = work.planes.window * work.window[0];
+        let window_rows = work.geometry.planes.window * work.geometry.window[0];
         if window_rows > MAX_WINDOW_ROWS {
             return Err(Unsupported::WindowRows(window_rows));
         }
         let staging = staged.then(|| Staging::new(cx.machine, &work, form, 1)).transpose()?;
-        let windows = if form == Form::Sixteens && staged { work.copied_windows(&cx) } else { None };
+        let windows = if form == Form::Sixteens && staged { work.geometry.copied_windows(&cx) } else { None };
         let lanes = lanes_of(cx.machine, form);
         let tile = choose_tile(&cx, &work, form);
         let in_32_bits = work.products_in_32_bits();
@@ -177,12 +178,16 @@ impl<'a> DirectSchedule<'a> {
 
     /// Returns the number of matrix products that have their own panels, because they are filled ahead.
     pub(super) fn matrices_apart(&self) -> u64 {
-        if self.preparation == Preparation::InRounds { 1 } else { self.work.matrices.iter().map(|matrices| matrices.count).product() }
+        if self.preparation == Preparation::InRounds {
+            1
+        } else {
+            self.work.geometry.matrices.iter().map(|matrices| matrices.count).product()
+        }
     }
 
     fn all_phases(&self) -> Vec<PhasePanels> {
         let mut phases: Vec<PhasePanels> = Vec::new();
-        let [planes, rows, columns] = &self.work.phases;
+        let [planes, rows, columns] = &self.work.geometry.phases;
         for plane in &planes.list {
             for row in &rows.list {
                 for column in &columns.list {
@@ -196,16 +201,17 @@ impl<'a> DirectSchedule<'a> {
 
     fn phase_panels(&self, axes: [&Phase; 3], base: u64) -> PhasePanels {
         let work = &self.work;
+        let geometry = &work.geometry;
         let [planes, rows, columns] = axes;
-        let [height, width] = work.window;
+        let [height, width] = geometry.window;
         let taps = planes.taps.iter().flat_map(|z| rows.taps.iter().map(move |y| (z * height + y) * width));
         let taps: Vec<u64> = taps.flat_map(|row| columns.taps.iter().map(move |x| row + x)).collect();
         let step = self.form.group();
         let extents = Extents {
             strips: self.strips(),
-            groups: work.groups,
-            per_tap: work.channels / work.groups,
-            filter_taps: work.planes.window * height * width,
+            groups: geometry.groups,
+            per_tap: geometry.channels / geometry.groups,
+            filter_taps: geometry.planes.window * height * width,
             segment_taps: match self.windows {
                 Some(_) => taps.len() as u64,
                 None if self.by_tap() => 1,
@@ -240,22 +246,23 @@ impl<'a> DirectSchedule<'a> {
 
     /// Tests whether the output pixels are one tile, the largest that the machine has.
     fn is_one_tile(&self) -> bool {
-        let work = &self.work;
-        work.pixels() <= most_pixels(self.cx.machine, self.tile)
-            && work.matrices.is_empty()
-            && work.sizes.is_none()
+        let geometry = &self.work.geometry;
+        geometry.pixels() <= most_pixels(self.cx.machine, self.tile)
+            && geometry.matrices.is_empty()
+            && geometry.sizes.is_none()
             && self.cx.division.is_whole()
     }
 
     /// Tests whether a segment is a tap. Otherwise it is a row of taps that are contiguous in the staged row and in the filter.
     pub(super) fn by_tap(&self) -> bool {
+        let geometry = &self.work.geometry;
         let computed = matches!(self.work.weights, Weights::Computed { .. });
-        self.work.groups != 1 || self.work.phases[2].dilation != 1 || computed && !self.work.is_one_phase()
+        geometry.groups != 1 || geometry.phases[2].dilation != 1 || computed && !geometry.is_one_phase()
     }
 
     /// Returns the distance of neighbouring pixels' operands.
     pub(super) fn pixel_step(&self) -> u64 {
-        self.windows.map_or(self.work.strides[1] * self.work.channels, |windows| windows.window())
+        self.windows.map_or(self.work.geometry.strides[1] * self.work.geometry.channels, |windows| windows.window())
     }
 
     /// Returns the input and the output of a product of pixels, if each tile reads its pixels before its results may overwrite them.
@@ -317,14 +324,15 @@ impl<'a> DirectSchedule<'a> {
     }
 
     pub(super) fn outputs_per_group(&self) -> u64 {
-        self.work.outputs / self.work.groups
+        self.work.geometry.outputs / self.work.geometry.groups
     }
 
     /// Returns the initial sums of every phase: bias and offset, minus the excess that the staged form adds at the phase's taps.
     pub(super) fn initial_sums(&self, offsets: &[i32]) -> Vec<u8> {
         let per_group = self.outputs_per_group();
-        let lanes = self.initial_lanes() / self.work.groups;
-        let channels = || (0..self.work.groups).flat_map(move |g| (0..lanes).map(move |l| (l < per_group).then_some(g * per_group + l)));
+        let lanes = self.initial_lanes() / self.work.geometry.groups;
+        let channels =
+            || (0..self.work.geometry.groups).flat_map(move |g| (0..lanes).map(move |l| (l < per_group).then_some(g * per_group + l)));
         let sums =
             |phase: &PhasePanels| self.work.initial_sums(self.work.border(self.form), offsets, &phase.panels.extents.taps, channels());
         if self.form.has_excess() { self.phases.iter().flat_map(sums).collect() } else { self.phases.first().map_or(vec![], sums) }
@@ -332,20 +340,21 @@ impl<'a> DirectSchedule<'a> {
 
     /// Returns the number of initial sums of a phase: one for each lane of every panel.
     fn initial_lanes(&self) -> u64 {
-        self.work.groups * self.strips().total()
+        self.work.geometry.groups * self.strips().total()
     }
 }
 
 /// Chooses the form of products. With few output channels, floats take several elements of k at a time. Together these fill at most half of the
 /// longest vector of the architecture. So the order of sums is the same for every CPU level, whatever other levels are in the object.
 fn form(cx: &Context<'_>, work: &Contraction) -> Form {
+    let geometry = &work.geometry;
     let form = work.form(cx);
     if let Some(squares) = work.in_squares(cx, form) {
         return squares;
     }
     let serves = |level: &&Machine| level.combines_lanes();
     let are_constant = !matches!(work.weights, Weights::Computed { .. }) && work.weights.sparse_elements().is_none();
-    let is_image = work.pixels() > 1 && work.groups == 1 && work.matrices.is_empty() && cx.division.is_whole();
+    let is_image = geometry.pixels() > 1 && geometry.groups == 1 && geometry.matrices.is_empty() && cx.division.is_whole();
     if !cx.uses(Technique::Neighbours)
         || form != Form::Float
         || cx.goal == Goal::Size
@@ -356,11 +365,12 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
         return form;
     }
     let lanes = cx.levels_of_isa().map(|level| u64::from(level.lanes(4))).max().unwrap_or(0);
-    let outputs = work.outputs.max(NARROWEST).next_power_of_two();
+    let outputs = geometry.outputs.max(NARROWEST).next_power_of_two();
     // A single last element of a segment is possible if there is only one round.
-    let is_one_round =
-        matches!(work.weights, Weights::Floats(_)) && work.is_one_phase() && work.window[1] * work.channels <= ONE_ROUND_OF_FLOATS;
-    let cuts = |count: &u64| work.channels.is_multiple_of(*count) || *count == 2 && is_one_round && work.phases[2].dilation == 1;
+    let is_one_round = matches!(work.weights, Weights::Floats(_))
+        && geometry.is_one_phase()
+        && geometry.window[1] * geometry.channels <= ONE_ROUND_OF_FLOATS;
+    let cuts = |count: &u64| geometry.channels.is_multiple_of(*count) || *count == 2 && is_one_round && geometry.phases[2].dilation == 1;
     [4, 2].into_iter().filter(|count| count * outputs <= lanes).find(cuts).map_or(form, Form::Floats)
 }
 
@@ -380,17 +390,18 @@ fn largest_share(weights: &[u64], threads: u64) -> u64 {
 /// Tests whether products read the bytes of pixels in place, all of them in groups of four. If a product takes an element of a register as
 /// operand, rows need no copy.
 fn reads_bytes_in_place(cx: &Context<'_>, work: &Contraction, form: Form) -> bool {
+    let geometry = &work.geometry;
     let are_alike = form.is_of_bytes() && work.element.is_signed_integer() == form.is_signed();
-    let are_whole = work.is_pointwise() && (work.channels / work.groups).is_multiple_of(form.group());
+    let are_whole = geometry.is_pointwise() && (geometry.channels / geometry.groups).is_multiple_of(form.group());
     // A single pixel's operands are shared by its output channels alone: taking them apart again costs less than a copy.
-    let is_alone = cx.machine.takes_words_apart() && work.pixels() == 1 && work.matrices.is_empty();
+    let is_alone = cx.machine.takes_words_apart() && geometry.pixels() == 1 && geometry.matrices.is_empty();
     let takes = cx.machine.by_element || form == Form::Sixteens || is_alone;
     cx.uses(Technique::Direct) && takes && are_alike && are_whole && !work.open
 }
 
 /// Returns the input and the output of a product of pixels, if staging its rows lets the output overwrite the input.
 fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
-    let reads_rows = work.is_pointwise() && work.groups == 1 && !matches!(work.weights, Weights::Computed { .. });
+    let reads_rows = work.geometry.is_pointwise() && work.geometry.groups == 1 && !matches!(work.weights, Weights::Computed { .. });
     if reads_rows && cx.uses(Technique::Staging) { overwritten_by_rows(cx, work) } else { None }
 }
 
@@ -402,10 +413,10 @@ fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, staged: Option<Form>, i
     // The rest of a section takes a third of a tile's work for each pixel.
     let of_words = words(cx.machine, staged.unwrap_or(Form::Signed16)).filter(|_| cx.machine.takes_words_apart());
     let tile = of_words.map_or(1, |words| words.tile.pixels);
-    let pixels = work.batch * work.planes.input * work.input_size[0] * work.input_size[1];
+    let pixels = work.geometry.batch * work.geometry.planes.input * work.geometry.input_size[0] * work.geometry.input_size[1];
     let width = match (staged, threads > 1) {
-        (Some(form), _) => staged_row(pixels, work, form, threads),
-        (None, true) => row_of_even_ranges(pixels, work.input_size[1], threads),
+        (Some(form), _) => staged_row(pixels, &work.geometry, form, threads),
+        (None, true) => row_of_even_ranges(pixels, work.geometry.input_size[1], threads),
         // Rows that are not staged may have any length.
         (None, false) => pixels,
     };
@@ -420,17 +431,17 @@ fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, staged: Option<Form>, i
 }
 
 /// Returns the length of a staged row.
-fn staged_row(pixels: u64, work: &Contraction, form: Form, threads: u64) -> u64 {
+fn staged_row(pixels: u64, geometry: &Geometry, form: Form, threads: u64) -> u64 {
     let limits = staged(form);
-    if limits.whole.is_some_and(|[most, elements]| pixels <= most && pixels * work.channels <= elements) {
+    if limits.whole.is_some_and(|[most, elements]| pixels <= most && pixels * geometry.channels <= elements) {
         return pixels;
     }
     let [shortest, longest] = limits.pixels;
-    let limit = (limits.elements / work.channels.max(1)).clamp(shortest, longest);
+    let limit = (limits.elements / geometry.channels.max(1)).clamp(shortest, longest);
     let best = (1..=limit.min(pixels)).rev().find(|n| pixels.is_multiple_of(*n)).unwrap_or(1);
-    let longer = (best < FEWEST_STAGED && pixels > SHORT_IMAGE).then(|| longer_row(pixels, limit, work.channels)).flatten();
+    let longer = (best < FEWEST_STAGED && pixels > SHORT_IMAGE).then(|| longer_row(pixels, limit, geometry.channels)).flatten();
     let best = longer.unwrap_or(best);
-    let best = if threads > 1 { row_for_ranges(pixels, work.input_size[1], best, limit, threads) } else { best };
+    let best = if threads > 1 { row_for_ranges(pixels, geometry.input_size[1], best, limit, threads) } else { best };
     if best < FEWEST_STAGED && pixels <= SHORT_IMAGE { pixels } else { best }
 }
 
@@ -484,18 +495,21 @@ impl DirectSchedule<'_> {
     /// Returns the dimension along which the kernel may be divided, if this is worth it. No range may read what another one writes.
     pub(super) fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
         let work = &self.work;
-        let is_one_image = work.sizes.is_none() && work.matrices.is_empty() && work.batch * work.planes.output == 1;
-        if !self.cx.division.is_worth_memory_of_ranges(work.multiply_accumulates()) || !is_one_image && !self.cx.division.is_for_threads() {
+        let geometry = &work.geometry;
+        let is_one_image = geometry.sizes.is_none() && geometry.matrices.is_empty() && geometry.batch * geometry.planes.output == 1;
+        if !self.cx.division.is_worth_memory_of_ranges(geometry.multiply_accumulates())
+            || !is_one_image && !self.cx.division.is_for_threads()
+        {
             return None;
         }
         if self.cx.division.is_for_threads() {
             return self.ranges_for_threads(shared);
         }
         let overwrites = shared.iter().any(|pair| pair.read == work.input);
-        let rows = work.windows(1);
+        let rows = geometry.windows(1);
         // Filled panels are the outermost loop.
         let rows = if self.are_filled() || overwrites && !keeps_rows(self.cx, work) { 1 } else { rows };
-        let panels = if work.groups > 1 || overwrites { 1 } else { self.cuts().count() };
+        let panels = if geometry.groups > 1 || overwrites { 1 } else { self.cuts().count() };
         match (rows, panels) {
             (2.., _) if rows >= panels || rows >= RANGES.many_rows => Some(Ranges::Rows(rows)),
             (_, 2..) => Some(Ranges::Panels(panels)),
@@ -506,15 +520,16 @@ impl DirectSchedule<'_> {
     /// Returns the dimension that makes the shortest ranges, if ranges have their own working memory.
     fn ranges_for_threads(&self, shared: &[Pair]) -> Option<Ranges> {
         let work = &self.work;
+        let geometry = &work.geometry;
         let overwrites = shared.iter().any(|pair| pair.read == work.input);
-        if work.sizes.is_some() || overwrites && (work.batch > 1 || !keeps_rows(self.cx, work)) {
+        if geometry.sizes.is_some() || overwrites && (geometry.batch > 1 || !keeps_rows(self.cx, work)) {
             return None;
         }
-        let rows = work.windows(1);
+        let rows = geometry.windows(1);
         let rows = Ranges::Rows(rows);
-        let panels = Ranges::Panels(if work.groups > 1 || overwrites { 1 } else { self.cuts().count() });
-        let dimension = work.matrices.iter().position(|matrices| matrices.count > 1);
-        let matrices = dimension.map(|dimension| Ranges::Matrices { dimension, count: work.matrices[dimension].count });
+        let panels = Ranges::Panels(if geometry.groups > 1 || overwrites { 1 } else { self.cuts().count() });
+        let dimension = geometry.matrices.iter().position(|matrices| matrices.count > 1);
+        let matrices = dimension.map(|dimension| Ranges::Matrices { dimension, count: geometry.matrices[dimension].count });
         let all = matrices.into_iter().chain([rows, panels]).filter(|ranges| ranges.extent() > 1);
         all.min_by_key(|&ranges| self.longest_range(ranges))
     }
@@ -525,7 +540,7 @@ impl DirectSchedule<'_> {
         match ranges {
             Ranges::Matrices { count, .. } => equal_share(count, threads),
             Ranges::Rows(rows) => {
-                let pixels = self.work.output_size.iter().product::<u64>().max(1);
+                let pixels = self.work.geometry.output_size.iter().product::<u64>().max(1);
                 let filling = if self.are_filled() { 1000 * RANGES.pixels_of_filling / pixels } else { 0 };
                 equal_share(rows, threads) + filling
             }
@@ -539,7 +554,7 @@ impl DirectSchedule<'_> {
 
     pub(super) fn name(&self) -> String {
         let element = self.work.element.name();
-        let [rows, columns] = self.work.window;
+        let [rows, columns] = self.work.geometry.window;
         let is_conv = self.cx.group.root().is_some_and(|r| self.cx.function.insts[r].op() == crate::ir::Op::Conv);
         if is_conv { format!("conv_{rows}x{columns}_{element}") } else { format!("matmul_{element}") }
     }

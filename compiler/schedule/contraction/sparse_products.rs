@@ -11,6 +11,7 @@ use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::needs;
+use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::cuts::{Cut, Cuts};
 use crate::schedule::contraction::operands::panels::packing;
@@ -41,28 +42,29 @@ const OF_FILLING: u64 = 8;
 /// Tests whether the contraction is of pixels with sparse weights, and takes fewer instructions without the zeros. All levels of an architecture
 /// agree, so that they read the same weights.
 pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
-    let is_plain = work.groups == 1 && work.matrices.is_empty() && work.sizes.is_none() && work.channel_planes.is_none();
-    let is_of_pixels = is_plain && work.is_pointwise() && work.element == ElementType::F32 && cx.division.is_whole();
+    let geometry = &work.geometry;
+    let is_plain = geometry.groups == 1 && geometry.matrices.is_empty() && geometry.sizes.is_none() && geometry.channel_planes.is_none();
+    let is_of_pixels = is_plain && geometry.is_pointwise() && work.element == ElementType::F32 && cx.division.is_whole();
     let combines_lanes = cx.machine.combines_lanes();
     if !cx.uses(Technique::Sparse) || !is_of_pixels || !combines_lanes || work.open || !work.weights.are_floats() {
         return false;
     }
     let Some(weights) = work.weights.sparse_elements().filter(|_| panels(cx, work).sparse) else { return false };
     let dense = |machine: &Machine| {
-        let products = work.multiply_accumulates() / u64::from(machine.lanes(4));
+        let products = geometry.multiply_accumulates() / u64::from(machine.lanes(4));
         products + products / 5 + OF_FILLING * weights
     };
     let is_faster = |machine: &Machine| {
-        let block = machine.combines_lanes().then(|| Block::best(machine, work, weights)).flatten();
-        block.is_some_and(|block| block.instructions(machine, work, weights) < dense(machine))
+        let block = machine.combines_lanes().then(|| Block::best(machine, &work.geometry, weights)).flatten();
+        block.is_some_and(|block| block.instructions(machine, &work.geometry, weights) < dense(machine))
     };
     cx.levels_of_isa().all(is_faster)
 }
 
 /// Returns the weights as the model holds them: a strip for each output channel.
 fn panels(cx: &Context<'_>, work: &Contraction) -> Panels {
-    let strips = Strips::new(work.outputs, 1);
-    let extents = Extents { strips, groups: 1, per_tap: work.channels, filter_taps: 1, taps: vec![0], segment_taps: 1, step: 1 };
+    let strips = Strips::new(work.geometry.outputs, 1);
+    let extents = Extents { strips, groups: 1, per_tap: work.geometry.channels, filter_taps: 1, taps: vec![0], segment_taps: 1, step: 1 };
     Panels::new(&work.weights, Form::Float, extents, cx.machine, work.open).without_zeros(&work.weights, work.open)
 }
 
@@ -75,13 +77,13 @@ struct Block {
 impl Block {
     /// Returns the block with the fewest instructions, of those that divide the pixels evenly. Its sums fit three quarters of the registers, and its
     /// rows fit a cache of twice the smallest size.
-    fn best(machine: &Machine, work: &Contraction, weights: u64) -> Option<Self> {
-        let (pixels, registers) = (work.pixels(), u64::from(machine.registers.count()) * 3 / 4);
-        let bytes = u64::from(Lane::F32.bytes()) * work.channels;
+    fn best(machine: &Machine, geometry: &Geometry, weights: u64) -> Option<Self> {
+        let (pixels, registers) = (geometry.pixels(), u64::from(machine.registers.count()) * 3 / 4);
+        let bytes = u64::from(Lane::F32.bytes()) * geometry.channels;
         let most = (registers * u64::from(machine.lanes(4))).min(2 * machine.l1_bytes / bytes.max(1));
         let blocks = (4..=most).step_by(4).filter(|block| pixels.is_multiple_of(*block)).map(|pixels| Self { pixels });
         let fits = blocks.filter(|block| block.vectors(machine).count() as u64 <= registers);
-        fits.min_by_key(|block| block.instructions(machine, work, weights))
+        fits.min_by_key(|block| block.instructions(machine, geometry, weights))
     }
 
     /// Returns the vectors of a row: the first pixel of each, and its lanes.
@@ -101,13 +103,13 @@ impl Block {
     }
 
     /// Returns the instructions for all pixels, without the epilogue.
-    fn instructions(self, machine: &Machine, work: &Contraction, weights: u64) -> u64 {
+    fn instructions(self, machine: &Machine, geometry: &Geometry, weights: u64) -> u64 {
         let vectors = self.vectors(machine).count() as u64;
         // Where a factor is an element of a register, the other one is not in memory. One instruction then loads two registers.
         let products = if machine.by_element { vectors + vectors.div_ceil(2) } else { vectors };
         let side = self.side(machine);
-        let transposes = self.pixels * (work.channels + work.outputs) * (2 + u64::from(side.ilog2())) / side;
-        work.pixels() / self.pixels * (weights * (products + OF_WEIGHT) + transposes)
+        let transposes = self.pixels * (geometry.channels + geometry.outputs) * (2 + u64::from(side.ilog2())) / side;
+        geometry.pixels() / self.pixels * (weights * (products + OF_WEIGHT) + transposes)
     }
 }
 
@@ -138,7 +140,7 @@ impl<'a> SparseProducts<'a> {
     /// [`Unsupported`] if the epilogue has no lowering, or if the contraction is not accepted.
     pub fn new(cx: Context<'a>, mut work: Contraction) -> Result<Self, Unsupported> {
         let weights = work.weights.sparse_elements().unwrap_or(0);
-        let block = Block::best(cx.machine, &work, weights).ok_or(Unsupported::SparsePixels)?;
+        let block = Block::best(cx.machine, &work.geometry, weights).ok_or(Unsupported::SparsePixels)?;
         let panels = panels(&cx, &work);
         work.geometry.fold_pixels(block.pixels);
         let element_wise = ElementWise::with_epilogue(cx, &work.epilogue, &work.sum_ranges())?;
@@ -146,7 +148,7 @@ impl<'a> SparseProducts<'a> {
     }
 
     fn cuts(&self) -> Cuts {
-        Cuts::new(&Strips::new(self.work.outputs, PANEL), PANEL, false)
+        Cuts::new(&Strips::new(self.work.geometry.outputs, PANEL), PANEL, false)
     }
 
     /// Returns the lanes of a panel in registers. A square may have more than the panel.
@@ -155,13 +157,13 @@ impl<'a> SparseProducts<'a> {
     }
 
     fn multiply_accumulates(&self) -> u64 {
-        self.work.pixels().saturating_mul(self.weights)
+        self.work.geometry.pixels().saturating_mul(self.weights)
     }
 
     /// Returns the division of the kernel, if `shared` pairs share memory. `None` if there is too little work, or if a range would read memory that
     /// another one writes.
     fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
-        let (blocks, panels) = (self.work.output_size[0], self.cuts().count());
+        let (blocks, panels) = (self.work.geometry.output_size[0], self.cuts().count());
         if !self.cx.division.is_worth_long_ranges(self.multiply_accumulates()) {
             return None;
         }
@@ -184,7 +186,7 @@ impl<'a> SparseProducts<'a> {
 
     /// Returns the elements of the transposed pixels, and of the sums of a panel.
     fn scratch(&self) -> [u64; 2] {
-        [self.work.channels, PANEL].map(|rows| rows * self.block.pixels)
+        [self.work.geometry.channels, PANEL].map(|rows| rows * self.block.pixels)
     }
 }
 
@@ -215,7 +217,7 @@ impl Schedule for SparseProducts<'_> {
         let cuts = self.cuts();
         let hoisted = hoisted_for(&mut b, &element_wise, cuts.widths().iter().map(|width| self.lanes(width.lanes)));
         let lowering = Lowering { schedule: self, input, weights: stored.elements, places, rows, sums, element_wise, hoisted };
-        let all = b.index(0)..b.index(self.work.output_size[0] as i64);
+        let all = b.index(0)..b.index(self.work.geometry.output_size[0] as i64);
         let (blocks, panels) = match ranges {
             Some((Ranges::Blocks(_), range)) => (range, None),
             Some((Ranges::Panels(_), range)) => (all, Some(range)),
@@ -257,7 +259,7 @@ impl Lowering<'_> {
     /// Transposes the pixels of a block. Returns the first pixel.
     fn staged(&self, b: &mut KernelBuilder, block: Value) -> Value {
         let (schedule, machine) = (self.schedule, self.schedule.cx.machine);
-        let (pixels, channels) = (schedule.block.pixels, schedule.work.channels);
+        let (pixels, channels) = (schedule.block.pixels, schedule.work.geometry.channels);
         let pixel = b.scale_index(block, pixels as i64, 0);
         let from = Matrix { buffer: self.input, first: b.scale_index(pixel, channels as i64, 0), stride: Number::Known(channels as i64) };
         let to = Matrix { buffer: self.rows, first: b.index(0), stride: Number::Known(pixels as i64) };
@@ -321,7 +323,7 @@ impl Lowering<'_> {
             });
             let squares: Vec<Vec<Value>> = squares.collect();
             let pixel = b.add(pixel, first);
-            let flat = b.scale_index(pixel, schedule.work.outputs as i64, 0);
+            let flat = b.scale_index(pixel, schedule.work.geometry.outputs as i64, 0);
             let flat = b.add(flat, cut.first);
             (0..side as usize).try_for_each(|i| {
                 let parts: Vec<Value> = squares.iter().map(|square| square[i]).collect();

@@ -13,9 +13,8 @@ use crate::schedule::contraction::operands::types::{Factor, Operand};
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::elementwise::epilogue::epilogue_of;
 use crate::schedule::unsupported::Unsupported;
-use std::ops::Deref;
 
-/// A convolution or a product of matrices. It answers the questions of its [`Geometry`], too.
+/// A convolution or a product of matrices.
 #[derive(Clone, Debug)]
 pub struct Contraction {
     /// Input, over which the window slides.
@@ -38,14 +37,6 @@ pub struct Contraction {
     pub bias: Option<Vec<i32>>,
     /// Rounding of float sums.
     accumulation: Accumulation,
-}
-
-impl Deref for Contraction {
-    type Target = Geometry;
-
-    fn deref(&self) -> &Geometry {
-        &self.geometry
-    }
 }
 
 /// Tests whether sums with a rounding use fused operations on a machine.
@@ -219,7 +210,8 @@ impl Contraction {
     ///
     /// [`ElementWise::offsets`]: crate::schedule::elementwise::operands::ElementWise::offsets
     pub fn initial_sums(&self, excess: i64, offsets: &[i32], taps: &[u64], channels: impl Iterator<Item = Option<u64>>) -> Vec<u8> {
-        let (per_output, per_tap) = (self.per_output(), (self.channels / self.groups) as usize);
+        let geometry = &self.geometry;
+        let (per_output, per_tap) = (geometry.per_output(), (geometry.channels / geometry.groups) as usize);
         let read = match &self.weights {
             Weights::Integers(integers) if excess != 0 => Some((integers, integers.read())),
             _ => None,
@@ -246,7 +238,7 @@ impl Contraction {
     /// Tests whether products are added with fused operations on a machine. All parts of a contraction agree, so that sums do not depend on the
     /// division.
     pub fn fuses(&self, machine: &Machine) -> bool {
-        fuses(machine, self.accumulation.or_of_products(self.multiply_accumulates()))
+        fuses(machine, self.accumulation.or_of_products(self.geometry.multiply_accumulates()))
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::contraction::Contraction;
 use super::long_row::JoinedRows;
+use super::windows::Geometry;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::table::rows::JOINED;
@@ -12,14 +13,17 @@ use crate::schedule::technique::Technique;
 impl Contraction {
     /// Tests whether the rows of the contraction's images should become one row.
     pub fn joins_rows(&self, cx: &Context<'_>, form: Form) -> bool {
-        let [rows, width] = self.output_size;
+        let geometry = &self.geometry;
+        let [rows, width] = geometry.output_size;
         let pixels = rows.saturating_mul(width);
-        let is_plain = self.sizes.is_none() && self.sections.is_none() && self.matrices.is_empty() && self.channel_planes.is_none();
-        let is_whole = is_plain && self.is_one_plane() && self.is_one_phase() && self.groups == 1 && cx.division.is_whole();
+        let is_plain =
+            geometry.sizes.is_none() && geometry.sections.is_none() && geometry.matrices.is_empty() && geometry.channel_planes.is_none();
+        let is_whole = is_plain && geometry.is_one_plane() && geometry.is_one_phase() && geometry.groups == 1 && cx.division.is_whole();
         let weights = self.weights.len();
         let is_read_again = rows > 1 && pixels <= JOINED.pixels && weights >= JOINED.weights;
-        let height = self.phases[1].padded(self.input_size[0]);
-        let staged = [height, self.phases[2].padded(self.input_size[1]), self.channels].into_iter().fold(1, u64::saturating_mul);
+        let height = geometry.phases[1].padded(geometry.input_size[0]);
+        let staged =
+            [height, geometry.phases[2].padded(geometry.input_size[1]), geometry.channels].into_iter().fold(1, u64::saturating_mul);
         let machine = cx.machine;
         let serves = form == Form::Unsigned8 && machine.sums_in_place && cx.goal == Goal::Speed;
         // The corrections for moved weights are computed row by row.
@@ -33,17 +37,18 @@ impl Contraction {
 
     /// Returns the number of weights that are read again if each row of an image is a row of windows.
     pub fn weights_read_again(&self) -> u64 {
-        let rows = self.batch.saturating_mul(self.output_size[0].saturating_sub(1));
+        let rows = self.geometry.batch.saturating_mul(self.geometry.output_size[0].saturating_sub(1));
         rows.saturating_mul(self.weights.len())
     }
+}
 
-    /// Joins the rows of the contraction's images to one row.
+impl Geometry {
+    /// Joins the rows of the images to one row.
     pub fn join_rows(&mut self) {
-        let geometry = &mut self.geometry;
-        let [count, width] = geometry.output_size;
-        geometry.joined = Some(JoinedRows { count, width });
-        geometry.output_size = [1, count * width];
-        for (phases, count) in geometry.phases[1..].iter_mut().zip(geometry.output_size) {
+        let [count, width] = self.output_size;
+        self.joined = Some(JoinedRows { count, width });
+        self.output_size = [1, count * width];
+        for (phases, count) in self.phases[1..].iter_mut().zip(self.output_size) {
             phases.list.iter_mut().for_each(|phase| phase.count = count);
         }
     }

@@ -63,53 +63,57 @@ pub fn requirements_of(
 /// Returns the number of output rows along which a depthwise kernel is divided, if `shared` pairs share memory. `None` if there is too little
 /// work, or if a range would read memory that another one writes.
 pub fn divided_rows(cx: &Context<'_>, work: &Contraction, shared: &[Pair]) -> Option<u64> {
-    let rows = work.output_size[0];
+    let geometry = &work.geometry;
+    let rows = geometry.output_size[0];
     // Windows read elements that another range might already have overwritten.
-    let is_one = work.batch == 1 || cx.division.is_for_threads();
-    let apart = shared.iter().all(|pair| pair.read != work.input) && is_one && work.sizes.is_none();
-    (apart && rows > 1 && cx.division.is_worth_ranges(work.multiply_accumulates())).then_some(rows)
+    let is_one = geometry.batch == 1 || cx.division.is_for_threads();
+    let apart = shared.iter().all(|pair| pair.read != work.input) && is_one && geometry.sizes.is_none();
+    (apart && rows > 1 && cx.division.is_worth_ranges(geometry.multiply_accumulates())).then_some(rows)
 }
 
 /// Returns the input and the output of a contraction, if the output may overwrite the input once rows are staged.
 pub fn overwritten_by_rows(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
+    let geometry = &work.geometry;
     let epilogue_reads_input = cx.group.epilogue().is_some_and(|e| e.operands.contains(&work.input));
     // A row whose channels are in planes is in several places.
-    let is_together = work.channel_planes.is_none() && work.is_one_plane() && work.matrices.is_empty();
-    let is_by_rows = is_together && work.is_one_phase() && work.sizes.is_none();
+    let is_together = geometry.channel_planes.is_none() && geometry.is_one_plane() && geometry.matrices.is_empty();
+    let is_by_rows = is_together && geometry.is_one_phase() && geometry.sizes.is_none();
     let may_overwrite = is_by_rows && cx.group.outputs.len() == 1 && !epilogue_reads_input && may_overwrite_input(cx, work);
     may_overwrite.then(|| Pair { read: work.input, written: cx.group.outputs[0] })
 }
 
 /// Tests whether each output row takes exactly the place of the one input row that it needs, if the output starts where the input starts.
 pub fn keeps_rows(cx: Context<'_>, work: &Contraction) -> bool {
-    let out_bits = work.outputs * u64::from(cx.element(cx.group.outputs[0]).bits());
-    work.is_pointwise() && out_bits == work.channels * u64::from(work.element.bits())
+    let geometry = &work.geometry;
+    let out_bits = geometry.outputs * u64::from(cx.element(cx.group.outputs[0]).bits());
+    geometry.is_pointwise() && out_bits == geometry.channels * u64::from(work.element.bits())
 }
 
 /// Tests whether the output may start where the input starts. Then every output row ends before the first input row that is not staged yet, or
 /// everything is staged. The distance changes linearly from image to image. It also does so from row to row, between the rows at which the first and
 /// the last input row are staged. So the ends of these ranges are enough.
 fn may_overwrite_input(cx: Context<'_>, work: &Contraction) -> bool {
+    let geometry = &work.geometry;
     let out_bytes = u64::from(cx.element(cx.group.outputs[0]).bits() / 8);
     let in_bytes = u64::from(work.element.bits() / 8);
-    let out_rows = work.output_size[0];
-    let out_row = u128::from(work.output_size[1] * work.outputs * out_bytes);
+    let out_rows = geometry.output_size[0];
+    let out_row = u128::from(geometry.output_size[1] * geometry.outputs * out_bytes);
     // Sections of a row need only some of its pixels.
-    let [in_rows, in_width] = work.sections.map_or(work.input_size, |row| [row.input, 1]);
-    let in_row = u128::from(in_width * work.channels * in_bytes);
-    let [_, rows, columns] = &work.phases;
-    let (reach, low, stride) = match work.sections {
-        Some(_) => (columns.padded(work.input_size[1]), columns.padding_low, work.input_size[1]),
-        None => (work.rows_reached(), rows.padding_low, work.strides[0]),
+    let [in_rows, in_width] = geometry.sections.map_or(geometry.input_size, |row| [row.input, 1]);
+    let in_row = u128::from(in_width * geometry.channels * in_bytes);
+    let [_, rows, columns] = &geometry.phases;
+    let (reach, low, stride) = match geometry.sections {
+        Some(_) => (columns.padded(geometry.input_size[1]), columns.padding_low, geometry.input_size[1]),
+        None => (geometry.rows_reached(), rows.padding_low, geometry.strides[0]),
     };
     let holds = |n: u64, y: u64| {
         let staged = (y * stride + reach).saturating_sub(low).min(in_rows);
         let unread = (u128::from(n) * u128::from(in_rows) + u128::from(staged)) * in_row;
-        let everything = n + 1 == work.batch && staged == in_rows;
+        let everything = n + 1 == geometry.batch && staged == in_rows;
         everything || (u128::from(n) * u128::from(out_rows) + u128::from(y) + 1) * out_row <= unread
     };
     let ends = [0, low.saturating_sub(reach) / stride, (in_rows + low).saturating_sub(reach) / stride, out_rows.saturating_sub(1)];
     let rows = || ends.iter().flat_map(|&end| end.saturating_sub(1)..=end + 1).filter(|&y| y < out_rows);
-    let images = [0, work.batch.saturating_sub(2), work.batch.saturating_sub(1)];
-    images.into_iter().filter(|&n| n < work.batch).all(|n| rows().all(|y| holds(n, y)))
+    let images = [0, geometry.batch.saturating_sub(2), geometry.batch.saturating_sub(1)];
+    images.into_iter().filter(|&n| n < geometry.batch).all(|n| rows().all(|y| holds(n, y)))
 }

@@ -28,7 +28,7 @@ pub struct Plane {
 /// Returns the plane at an offset from the first plane of an output row's window.
 pub fn plane_of(b: &mut KernelBuilder, Image { work, numbers }: Image<'_>, at: &RowPlace, ring: u64, offset: u64) -> Plane {
     let first_ring = at.ring;
-    let plane = b.scale_index(at.plane, work.planes.stride as i64, offset as i64 - work.phases[0].padding_low as i64);
+    let plane = b.scale_index(at.plane, work.geometry.planes.stride as i64, offset as i64 - work.geometry.phases[0].padding_low as i64);
     plane_at(b, Image { work, numbers }, plane, at.image, (ring, first_ring))
 }
 
@@ -41,7 +41,7 @@ pub fn plane_at(
     (ring, first_ring): (u64, Value),
 ) -> Plane {
     let plane = numbers.shift[0].plus(b, plane);
-    let inside = work.pads_planes().then(|| {
+    let inside = work.geometry.pads_planes().then(|| {
         let limit = numbers.input[0].value(b);
         b.compare(CompareOp::UnsignedLess, plane, limit)
     });

@@ -15,12 +15,13 @@ impl Lowering<'_> {
     pub(in crate::schedule::contraction) fn find_lacking(&self, b: &mut KernelBuilder, phase: &PhasePanels, row: &OutputRow) {
         let Some(lacking) = self.lacking else { return };
         let work = &self.schedule.work;
+        let geometry = &work.geometry;
         let extents = &phase.panels.extents;
         let chunked = self.schedule.staging.as_ref().is_some_and(|staging| staging.chunk.is_some());
         // Chunks are staged only together with their products, so the input itself is read.
         let (buffer, raw) = if chunked { (self.input, Some(work.element)) } else { (self.pixels.rows, None) };
         let run = Run::new(self.schedule.cx.machine, (buffer, raw), (extents.segment(), self.schedule.form), lacking.by);
-        let (step, first) = ((work.strides[1] * work.channels) as i64, (phase.axes[2].lead * work.channels) as i64);
+        let (step, first) = ((geometry.strides[1] * geometry.channels) as i64, (phase.axes[2].lead * geometry.channels) as i64);
         let find = |b: &mut KernelBuilder, x: Value| {
             let offset = b.scale_index(x, step, first);
             let zero = b.int(Type::vector(Lane::I32, (run.lanes / run.group) as u16), 0);

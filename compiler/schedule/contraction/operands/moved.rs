@@ -18,11 +18,12 @@ const MOST_PIXELS: u64 = 1024;
 impl Contraction {
     /// Returns the number to subtract from the weights, if they then are bytes and the machine profits.
     pub fn moved(&self, machine: &Machine) -> Option<i64> {
+        let geometry = &self.geometry;
         let by = self.weights.moved_to_signed_byte(self.open)?;
-        let is_plain = self.groups == 1 && self.sizes.is_none() && self.is_one_phase() && self.products_in_32_bits().is_none();
-        let vectors = self.outputs.div_ceil(machine.lanes(4).into());
-        let products = vectors * self.per_output().div_ceil(4);
-        let pays = products >= FEWEST_PRODUCTS && self.output_size[1] <= MOST_PIXELS;
+        let is_plain = geometry.groups == 1 && geometry.sizes.is_none() && geometry.is_one_phase() && self.products_in_32_bits().is_none();
+        let vectors = geometry.outputs.div_ceil(machine.lanes(4).into());
+        let products = vectors * geometry.per_output().div_ceil(4);
+        let pays = products >= FEWEST_PRODUCTS && geometry.output_size[1] <= MOST_PIXELS;
         let takes = Form::of_bytes(machine).is_some() && machine.converts_operands() && self.element == ElementType::U8;
         (takes && is_plain && pays).then_some(by)
     }
@@ -41,7 +42,7 @@ impl Lacking {
     /// Declares the corrections of a row. `None` if weights are not moved, or if a tile computes the corrections of its own pixels.
     pub fn declare(b: &mut KernelBuilder, (work, form): (&Contraction, Form), panels: &Panels) -> Option<Self> {
         let by = panels.moved_by().filter(|_| form != Form::PixelPairs)?;
-        let pixels = b.buffer("lacking", BufferKind::Local, Lane::I32, work.output_size[1], 64);
+        let pixels = b.buffer("lacking", BufferKind::Local, Lane::I32, work.geometry.output_size[1], 64);
         Some(Self { by, pixels })
     }
 }

@@ -32,7 +32,7 @@ impl Contraction {
         if self.open {
             return None;
         }
-        let weights = self.weights.magnitudes(self.per_output())?.largest_sum;
+        let weights = self.weights.magnitudes(self.geometry.per_output())?.largest_sum;
         let bias = self.bias.iter().flatten().map(|&b| i64::from(b).abs()).max().unwrap_or(0);
         let bound = weights.checked_mul(self.input_magnitude()?)?.checked_add(bias)?;
         Some(Interval::new(-bound, bound))
@@ -41,7 +41,7 @@ impl Contraction {
     /// Returns the interval of each output channel's sums, if weights are constant and all sums stay within 32 bits. The interval of a channel
     /// is around its bias, which may be far from 0 and from other channels' biases.
     fn channel_ranges(&self) -> Option<Vec<Interval>> {
-        let magnitudes = self.weights.magnitudes(self.per_output()).filter(|_| !self.open)?;
+        let magnitudes = self.weights.magnitudes(self.geometry.per_output()).filter(|_| !self.open)?;
         let input = self.input_magnitude()?;
         let range = |(channel, &weights): (usize, &i64)| {
             let bias = self.bias.as_ref().map_or(Some(0), |bias| bias.get(channel).copied())?;
@@ -50,7 +50,7 @@ impl Contraction {
             (i32::try_from(low).is_ok() && i32::try_from(high).is_ok()).then_some(Interval::new(low, high))
         };
         let ranges: Vec<Interval> = magnitudes.sums.iter().enumerate().map(range).collect::<Option<_>>()?;
-        (ranges.len() as u64 == self.outputs).then_some(ranges)
+        (ranges.len() as u64 == self.geometry.outputs).then_some(ranges)
     }
 
     /// Returns the bounds of the sums.
@@ -64,7 +64,7 @@ impl Contraction {
         if self.accumulator != ElementType::I64 || self.range().is_some_and(|range| range.high <= i64::from(i32::MAX)) {
             return None;
         }
-        let weight = self.weights.magnitudes(self.per_output())?.largest;
+        let weight = self.weights.magnitudes(self.geometry.per_output())?.largest;
         let weight = if self.open { i64::from(u8::MAX) } else { weight };
         let product = weight.checked_mul(self.input_magnitude()?)?.max(1);
         Some((i64::from(i32::MAX) / product) as u64)
@@ -93,15 +93,16 @@ impl Contraction {
         let signed = bytes.is_signed();
         // Separating bytes may cost more than two sums: if vectors are short and shifts overwrite their operand, or if no other pixel shares
         // the weights.
-        let apart = machine.splits_bytes && self.pixels() > 1 && self.reads_whole_fours();
+        let apart = machine.splits_bytes && self.geometry.pixels() > 1 && self.reads_whole_fours();
         if apart { Form::EvenAndOdd { signed } } else { Form::Neighbours { signed } }
     }
 
     /// Tests whether weights may be padded with zeros to sixteens, which a row of taps, or a copied window, fills well enough. Moved weights have other numbers in their
     /// padding.
     fn fills_sixteens(&self, cx: &Context<'_>) -> bool {
-        let taps = if self.groups == 1 && self.phases[2].dilation == 1 { self.window[1] } else { 1 };
-        let run = self.copied_windows(cx).map_or(taps * (self.channels / self.groups), |windows| windows.window());
+        let geometry = &self.geometry;
+        let taps = if geometry.groups == 1 && geometry.phases[2].dilation == 1 { geometry.window[1] } else { 1 };
+        let run = geometry.copied_windows(cx).map_or(taps * (geometry.channels / geometry.groups), |windows| windows.window());
         let most = if cx.goal == Goal::Size { LONGEST_SMALL } else { LONGEST };
         let are_plain = self.weights.are_whole_bytes() && self.weights.fit_signed_byte(self.open);
         are_plain && run.next_multiple_of(Form::Sixteens.group()) <= most * run
@@ -109,22 +110,27 @@ impl Contraction {
 
     /// Tests whether the bytes of two pixels can share a word. Their sums take all 32 bits.
     fn takes_pixel_pairs(&self, levels: &[&Machine]) -> bool {
+        let geometry = &self.geometry;
         let are_bytes = self.weights.are_whole_bytes() && self.weights.fit_signed_byte(self.open) && self.element.bits() == 8;
-        let is_plain =
-            self.groups == 1 && self.sizes.is_none() && self.matrices.is_empty() && self.is_one_phase() && self.channel_planes.is_none();
+        let is_plain = geometry.groups == 1
+            && geometry.sizes.is_none()
+            && geometry.matrices.is_empty()
+            && geometry.is_one_phase()
+            && geometry.channel_planes.is_none();
         are_bytes && is_plain && !self.open && levels.len() == 1 && self.products_in_32_bits().is_none()
     }
 
     /// True if rows are staged as halves where products take bytes of words apart: enough products share each of them. A long row that is a single
     /// pixel stays in its place.
     fn holds_halves(&self, machine: &Machine) -> bool {
-        let is_shared = self.pixels() > 1 || self.outputs >= FEWEST_OUTPUTS && self.channels <= CHUNK;
+        let geometry = &self.geometry;
+        let is_shared = geometry.pixels() > 1 || geometry.outputs >= FEWEST_OUTPUTS && geometry.channels <= CHUNK;
         machine.takes_words_apart() && is_shared && self.reads_whole_fours()
     }
 
     /// Tests whether every tap of every pixel begins at a multiple of four elements, and products read the weights as stored.
     fn reads_whole_fours(&self) -> bool {
-        (self.channels / self.groups).is_multiple_of(4) && self.weights.are_whole_bytes()
+        (self.geometry.channels / self.geometry.groups).is_multiple_of(4) && self.weights.are_whole_bytes()
     }
 
     /// Returns the form of the operands on one CPU level, if it shared no panels with others.

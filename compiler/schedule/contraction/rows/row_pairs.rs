@@ -31,8 +31,9 @@ pub struct RowPairs {
 impl RowPairs {
     /// Makes a ring of this many pairs for a contraction of bytes. Its products have a form, and read this many channels at a time.
     pub fn new(machine: &Machine, (work, form): (&Contraction, Form), count: u64, channels: u64) -> Self {
-        let width = work.phases[2].padded(work.input_size[1]);
-        Self { form, count, bytes: 2 * width * work.channels, slack: 2 * channels, spread: None, vector: machine.vector_bytes() }
+        let geometry = &work.geometry;
+        let width = geometry.phases[2].padded(geometry.input_size[1]);
+        Self { form, count, bytes: 2 * width * geometry.channels, slack: 2 * channels, spread: None, vector: machine.vector_bytes() }
     }
 
     /// Puts each block of this many channels into the order of [`orders::spread`].
@@ -79,12 +80,13 @@ impl RowPairs {
         Rows { image, origin }: Rows,
         pairs: Range<Value>,
     ) {
-        let [rows, _] = work.input_size;
-        let left = 2 * work.phases[2].padding_low * work.channels;
+        let geometry = &work.geometry;
+        let [rows, _] = geometry.input_size;
+        let left = 2 * geometry.phases[2].padding_low * geometry.channels;
         b.for_values(pairs.start, pairs.end, 1, |b, pair| {
             let slot = self.slot(b, pair);
             let to = b.scale_index(slot, 1, left as i64);
-            let upper = b.scale_index(pair, 2, -(work.phases[1].padding_low as i64));
+            let upper = b.scale_index(pair, 2, -(geometry.phases[1].padding_low as i64));
             let upper = b.add(upper, origin);
             let last = b.index(rows as i64 - 1);
             let both_inside = b.compare(CompareOp::UnsignedLess, upper, last);
@@ -113,7 +115,7 @@ impl RowPairs {
         Route { from: image, to }: Route<Value>,
         rows: [PairPlace; 2],
     ) {
-        let elements = work.input_size[1] * work.channels;
+        let elements = work.geometry.input_size[1] * work.geometry.channels;
         let lanes = self.vector.min(u16::try_from(elements.next_power_of_two()).unwrap_or(self.vector));
         let starts = rows.each_ref().map(|place| {
             let start = b.scale_index(place.row, elements as i64, 0);

@@ -8,7 +8,7 @@ use crate::schedule::context::Context;
 use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::long_row::LongRow;
 use crate::schedule::contraction::geometry::places::{Image, RowPlace};
-use crate::schedule::contraction::geometry::windows::pointwise;
+use crate::schedule::contraction::geometry::windows::{Geometry, pointwise};
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::contraction::table::rows::{SECTIONS, Sections};
 use crate::schedule::loops::if_then;
@@ -24,58 +24,61 @@ impl Contraction {
         if !cx.uses(Technique::Sections) || !self.is_long_row() {
             return None;
         }
-        let pixels = self.row_pixels();
-        let weights = self.outputs * self.window[1] * (self.channels / self.groups);
-        let long = section(pixels, self.channels * self.strides[1], weights);
-        let shorter = self.short_section(tile).filter(|&length| length < long.unwrap_or(pixels));
-        let more = shorter.map(|length| self.moved_by_sections(length).saturating_sub(self.moved_by_sections(long.unwrap_or(pixels))));
+        let shorter = self.short_section(tile);
+        let geometry = &mut self.geometry;
+        let pixels = geometry.windows(2);
+        let weights = geometry.outputs * geometry.window[1] * (geometry.channels / geometry.groups);
+        let long = section(pixels, geometry.channels * geometry.strides[1], weights);
+        let shorter = shorter.filter(|&length| length < long.unwrap_or(pixels));
+        let more =
+            shorter.map(|length| geometry.moved_by_sections(length).saturating_sub(geometry.moved_by_sections(long.unwrap_or(pixels))));
         let length = if short { shorter.or(long) } else { long };
         if let Some(length) = length {
-            self.cut_into(length);
+            geometry.cut_into(length);
         }
         more.filter(|_| !short)
     }
 
     /// Tests whether the image is a single row that may be divided.
     fn is_long_row(&self) -> bool {
-        let is_row =
-            self.sizes.is_none() && self.is_one_plane() && self.input_size[0] == 1 && self.window[0] == 1 && self.output_size[0] == 1;
-        let is_plain = self.channel_planes.is_none() && self.matrices.is_empty() && self.phases[1] == pointwise(1);
+        let geometry = &self.geometry;
+        let is_row = geometry.sizes.is_none()
+            && geometry.is_one_plane()
+            && geometry.input_size[0] == 1
+            && geometry.window[0] == 1
+            && geometry.output_size[0] == 1;
+        let is_plain = geometry.channel_planes.is_none() && geometry.matrices.is_empty() && geometry.phases[1] == pointwise(1);
         is_row && is_plain && !matches!(self.weights, Weights::Computed { .. })
-    }
-
-    /// Returns the number of output pixels of the row, of the phase that has most.
-    fn row_pixels(&self) -> u64 {
-        self.windows(2)
     }
 
     /// Returns the number of output pixels of a short section, if the row has several of them. It has whole tiles of a number of pixels.
     pub fn short_section(&self, tile: u64) -> Option<u64> {
         let [of_windows, of_pixels] = SECTIONS.short;
-        let wanted = if self.is_pointwise() { of_pixels } else { of_windows };
-        self.is_long_row().then(|| short_section(self.row_pixels(), wanted, tile)).flatten()
+        let wanted = if self.geometry.is_pointwise() { of_pixels } else { of_windows };
+        self.is_long_row().then(|| short_section(self.geometry.windows(2), wanted, tile)).flatten()
     }
+}
 
+impl Geometry {
     /// Returns the number of the ring's elements that sections of a length move to its start.
     fn moved_by_sections(&self, length: u64) -> u64 {
-        let sections = self.row_pixels().div_ceil(length.max(1));
+        let sections = self.windows(2).div_ceil(length.max(1));
         let both = self.phases[2].reach().saturating_sub(self.strides[1]);
         sections.saturating_sub(1).saturating_mul(both.saturating_mul(self.channels))
     }
 
     /// Divides the row into sections of `length` output pixels.
     fn cut_into(&mut self, length: u64) {
-        let sections = self.row_pixels().div_ceil(length);
-        let geometry = &mut self.geometry;
-        let columns = &mut geometry.phases[2];
-        geometry.sections = Some(LongRow { input: geometry.input_size[1], output: geometry.output_size[1], sections, length });
-        let step = length * geometry.strides[1];
-        let span = (length - 1) * geometry.strides[1] + columns.reach();
+        let sections = self.windows(2).div_ceil(length);
+        let columns = &mut self.phases[2];
+        self.sections = Some(LongRow { input: self.input_size[1], output: self.output_size[1], sections, length });
+        let step = length * self.strides[1];
+        let span = (length - 1) * self.strides[1] + columns.reach();
         columns.padding_high = span.saturating_sub(columns.padding_low + step);
         columns.list.iter_mut().for_each(|phase| phase.count = length);
-        geometry.output_size = [sections, length * columns.step];
-        geometry.input_size = [sections, step];
-        geometry.phases[1] = pointwise(sections);
+        self.output_size = [sections, length * columns.step];
+        self.input_size = [sections, step];
+        self.phases[1] = pointwise(sections);
     }
 }
 
@@ -110,8 +113,9 @@ pub fn copy_section(
     at: &RowPlace,
 ) -> Value {
     let work = image.work;
-    let columns = &work.phases[2];
-    let step = work.input_size[1];
+    let geometry = &work.geometry;
+    let columns = &geometry.phases[2];
+    let step = geometry.input_size[1];
     let span = columns.padded(step);
     let top = b.scale_index(at.y, step as i64, 0);
     let end = b.scale_index(top, 1, span as i64);
@@ -145,8 +149,8 @@ pub fn copy_section(
         });
     }
     let pixels = b.sub(finish, begin);
-    let elements = b.scale_index(pixels, work.channels as i64, 0);
-    let source = b.scale_index(begin, work.channels as i64, -(low * work.channels as i64));
+    let elements = b.scale_index(pixels, geometry.channels as i64, 0);
+    let source = b.scale_index(begin, geometry.channels as i64, -(low * geometry.channels as i64));
     let source = b.add(source, at.image);
     let target = place(b, begin);
     staging.copy(b, work, (input, ring), Route { from: source, to: target }, Number::Computed(elements));

@@ -19,9 +19,9 @@ pub struct ImagePlace {
 
 /// Stages all rows of an image ahead of its products.
 pub fn stage_image(b: &mut KernelBuilder, image: Image<'_>, staging: &Staging, buffers: (Buffer, Ring), at: ImagePlace) {
-    let work = image.work;
-    let phases = &work.phases[0];
-    let planes = phases.padded(work.planes.input);
+    let geometry = &image.work.geometry;
+    let phases = &geometry.phases[0];
+    let planes = phases.padded(geometry.planes.input);
     let ring = b.scale_index(at.number, planes as i64, 0);
     b.for_range(0, planes as i64, 1, |b, padded| {
         let zero = b.index(0);
@@ -57,16 +57,17 @@ pub fn for_rows(
 /// Stages the rows that the windows at a place need. Returns the first padded row that is not staged yet.
 fn copy_rows(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, buffers: (Buffer, Ring), at: &RowPlace) -> Value {
     let work = image.work;
-    if let (Some(row), Some(staging)) = (work.sections, staging) {
+    let geometry = &work.geometry;
+    if let (Some(row), Some(staging)) = (geometry.sections, staging) {
         return sections::copy_section(b, (image, row), staging, buffers, at);
     }
-    let top = b.scale_index(at.y, work.strides[0] as i64, 0);
-    let phases = &work.phases[1];
-    let mut end = b.scale_index(top, 1, work.rows_reached() as i64);
+    let top = b.scale_index(at.y, geometry.strides[0] as i64, 0);
+    let phases = &geometry.phases[1];
+    let mut end = b.scale_index(top, 1, geometry.rows_reached() as i64);
     let Some(staging) = staging.filter(|staging| staging.chunk.is_none()) else { return end };
-    if !work.is_one_phase() {
+    if !geometry.is_one_phase() {
         // The phase that reaches furthest may have no window at the last rows of other phases.
-        let rows = b.index(phases.padded(work.input_size[0]) as i64);
+        let rows = b.index(phases.padded(geometry.input_size[0]) as i64);
         end = b.binary(BinaryOp::SignedMin, end, rows);
     }
     let first = b.binary(BinaryOp::SignedMax, at.staged, top);
@@ -88,16 +89,16 @@ pub struct RowPhases<'a> {
 
 /// Returns the first element of each window row of some phases. Planes are outermost.
 pub fn window_rows(b: &mut KernelBuilder, image: Image<'_>, staging: Option<&Staging>, at: &RowPlace, phases: RowPhases<'_>) -> Vec<Value> {
-    let (work, RowPhases { planes, rows }) = (image.work, phases);
-    let top = b.scale_index(at.y, work.strides[0] as i64, 0);
+    let (geometry, RowPhases { planes, rows }) = (&image.work.geometry, phases);
+    let top = b.scale_index(at.y, geometry.strides[0] as i64, 0);
     let mut starts = Vec::new();
     for j in 0..planes.taps.len() as u64 {
-        let offset = planes.lead + j * work.phases[0].dilation;
+        let offset = planes.lead + j * geometry.phases[0].dilation;
         for k in 0..rows.taps.len() as u64 {
-            let row = b.scale_index(top, 1, (rows.lead + k * work.phases[1].dilation) as i64);
+            let row = b.scale_index(top, 1, (rows.lead + k * geometry.phases[1].dilation) as i64);
             starts.push(match staging {
                 Some(staging) if staging.preparation == Preparation::Ahead => {
-                    let plane = b.scale_index(at.plane, work.planes.stride as i64, 0);
+                    let plane = b.scale_index(at.plane, geometry.planes.stride as i64, 0);
                     let first = b.add(at.ring, plane);
                     staging.slot(b, first, offset, row)
                 }

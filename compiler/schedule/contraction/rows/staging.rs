@@ -93,18 +93,18 @@ impl Staging {
     /// # Errors
     /// [`Unsupported`] if it has more elements than any model needs.
     pub fn new(machine: &Machine, contraction: &Contraction, form: Form, repeat: u64) -> Result<Self, Unsupported> {
-        let channels = contraction.channels * repeat;
-        let [planes, rows, columns] = &contraction.phases;
-        let width = columns.padded(contraction.input_size[1]);
+        let geometry = &contraction.geometry;
+        let channels = geometry.channels * repeat;
+        let [planes, rows, columns] = &geometry.phases;
+        let width = columns.padded(geometry.input_size[1]);
         let mut reached: Vec<u64> =
             planes.list.iter().flat_map(|p| (0..p.taps.len() as u64).map(|j| p.lead + j * planes.dilation)).collect();
         reached.sort_unstable();
         reached.dedup();
         let preparation = Preparation::on(machine);
         // Chunks are staged again for each panel.
-        let is_one_row =
-            contraction.is_pointwise() && contraction.groups == 1 && contraction.matrices.is_empty() && contraction.pixels() == 1;
-        let in_chunks = contraction.sizes.is_none()
+        let is_one_row = geometry.is_pointwise() && geometry.groups == 1 && geometry.matrices.is_empty() && geometry.pixels() == 1;
+        let in_chunks = geometry.sizes.is_none()
             && is_one_row
             && !form.is_of_floats()
             && repeat == 1
@@ -113,12 +113,12 @@ impl Staging {
             && contraction.products_in_32_bits().is_none();
         let chunk = in_chunks.then_some(CHUNK);
         let row = u128::from(width) * u128::from(channels);
-        let matrices: u64 = contraction.matrices.iter().map(|matrix| matrix.count).product();
+        let matrices: u64 = geometry.matrices.iter().map(|matrix| matrix.count).product();
         let (rings, ring_rows) = if preparation == Preparation::Ahead {
-            let planes = planes.padded(contraction.planes.input);
-            (matrices * contraction.batch * planes, rows.padded(contraction.input_size[0]).max(rows.reach()))
+            let planes = planes.padded(geometry.planes.input);
+            (matrices * geometry.batch * planes, rows.padded(geometry.input_size[0]).max(rows.reach()))
         } else {
-            (reached.len() as u64, contraction.rows_reached())
+            (reached.len() as u64, geometry.rows_reached())
         };
         let ring = [rings, ring_rows].iter().fold(row, |product, &n| product.saturating_mul(n.into()));
         if ring > MOST_ELEMENTS {
@@ -198,7 +198,7 @@ impl Staging {
     /// Fills the whole ring with the border, once before the first row, if anything of it is read.
     pub fn prepare(&self, b: &mut KernelBuilder, contraction: &Contraction, ring: Ring) {
         // Products of what is read beyond rows are with weights of zero.
-        if matches!(self.form, Form::Apart { .. } | Form::Sixteens | Form::PixelPairs) && !contraction.is_padded() {
+        if matches!(self.form, Form::Apart { .. } | Form::Sixteens | Form::PixelPairs) && !contraction.geometry.is_padded() {
             return;
         }
         let zero = b.index(0);
@@ -234,7 +234,7 @@ impl Staging {
     /// Stages some padded rows of one plane of the window.
     pub fn copy_rows(&self, b: &mut KernelBuilder, image: Image<'_>, buffers: (Buffer, Ring), plane: &Plane, rows: Range<Value>) {
         let ((input, ring), Image { work, numbers }) = (buffers, image);
-        let [_, row_phases, column_phases] = &work.phases;
+        let [_, row_phases, column_phases] = &work.geometry.phases;
         let left = (column_phases.padding_low * self.channels) as i64;
         let [_, rows_off, columns_off] = numbers.shift;
         b.for_values(rows.start, rows.end, 1, |b, padded_row| {
@@ -244,9 +244,9 @@ impl Staging {
             let interior = less(b, interior, skipped);
             let row = b.scale_index(padded_row, 1, -(row_phases.padding_low as i64));
             let row = rows_off.plus(b, row);
-            let copy = |b: &mut KernelBuilder| match &work.channel_planes {
+            let copy = |b: &mut KernelBuilder| match &work.geometry.channel_planes {
                 Some(planes) => {
-                    let start = b.scale_index(row, work.input_size[1] as i64, planes.first as i64);
+                    let start = b.scale_index(row, work.geometry.input_size[1] as i64, planes.first as i64);
                     let start = b.add(start, plane.first);
                     self.copy_planes(b, work, planes, (input, start), (ring, interior));
                 }
@@ -256,7 +256,7 @@ impl Staging {
                     self.copy(b, work, (input, ring), Route { from: start, to: interior }, numbers.row_elements);
                 }
             };
-            let padded_rows = work.sizes.is_some() || row_phases.padding_low != 0 || row_phases.padding_high != 0;
+            let padded_rows = work.geometry.sizes.is_some() || row_phases.padding_low != 0 || row_phases.padding_high != 0;
             let row_inside = padded_rows.then(|| {
                 let limit = numbers.input[1].value(b);
                 b.compare(CompareOp::UnsignedLess, row, limit)
@@ -293,7 +293,7 @@ impl Staging {
         let stride = |elements: u64| Number::Known(elements as i64);
         let from = Matrix { buffer: input, first: from, stride: stride(planes.stride) };
         let to = Matrix { buffer: ring.rows, first: to, stride: stride(self.channels) };
-        let sides = Sides { rows: self.channels, columns: contraction.input_size[1] };
+        let sides = Sides { rows: self.channels, columns: contraction.geometry.input_size[1] };
         if self.form.is_of_floats() && !contraction.reads_halves() {
             return write_transposed(b, Turn { lane: Lane::F32, most: self.turned, squares: 1 }, sides, from, to);
         }
@@ -335,7 +335,7 @@ impl Staging {
         };
         let most = match elements {
             Number::Known(n) => u64::try_from(n).unwrap_or(0),
-            Number::Computed(_) => contraction.input_size[1] * contraction.channels,
+            Number::Computed(_) => contraction.geometry.input_size[1] * contraction.geometry.channels,
         };
         let lanes = lanes.min(u16::try_from(most.next_power_of_two()).unwrap_or(lanes));
         if let Some((lanes, Number::Known(elements))) = self.spread.map(|lanes| (lanes, elements))

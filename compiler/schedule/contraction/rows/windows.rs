@@ -2,7 +2,7 @@
 
 use crate::kernel::{Buffer, KernelBuilder, Value};
 use crate::schedule::context::Context;
-use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::table::rows::{COPIES, Copies};
 use crate::schedule::quantity::Number;
@@ -58,7 +58,7 @@ pub struct RowOfWindows {
     pub step: u64,
 }
 
-impl Contraction {
+impl Geometry {
     /// Returns the windows to copy, if products of sixteen then take fewer instructions.
     pub fn copied_windows(&self, cx: &Context<'_>) -> Option<Windows> {
         let Copies { vector, word, around, step } = COPIES;

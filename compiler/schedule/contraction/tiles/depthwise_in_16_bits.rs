@@ -11,10 +11,10 @@ use rustc_hash::FxHashMap;
 impl DepthwiseRows<'_> {
     /// Returns the number of pixels of a row that are computed together: as many as have sums and columns in registers.
     pub(in crate::schedule::contraction) fn pixels_in_16_bits(&self) -> u64 {
-        let work = &self.work;
-        let reach = (work.window[1] - 1) * work.phases[2].dilation + 1;
+        let geometry = &self.work.geometry;
+        let reach = (geometry.window[1] - 1) * geometry.phases[2].dilation + 1;
         let held = |pixels: u64| {
-            let columns = (pixels - 1) * work.strides[1] + reach;
+            let columns = (pixels - 1) * geometry.strides[1] + reach;
             IN_16_BITS.of_pixel * self.together * pixels + columns * self.fours.pairs + IN_16_BITS.under_way
         };
         (1..=self.most_pixels()).rev().find(|&pixels| held(pixels) <= self.cx.machine.registers.count().into()).unwrap_or(1)

@@ -140,8 +140,8 @@ impl Lowering<'_> {
         x: Value,
         pixels: u64,
     ) -> Result<(), Unsupported> {
-        let work = &self.schedule.work;
-        let offset = b.scale_index(x, (2 * work.strides[1] * work.channels) as i64, 0);
+        let geometry = &self.schedule.work.geometry;
+        let offset = b.scale_index(x, (2 * geometry.strides[1] * geometry.channels) as i64, 0);
         let pairs: Vec<Value> = block.pairs.iter().map(|&pair| b.add(pair, offset)).collect();
         let counts = self.counts(&block.cut, pixels);
         let side_by_side = self.schedule.side_by_side();
@@ -154,8 +154,8 @@ impl Lowering<'_> {
             of_channels.entry(count).or_insert_with(|| self.of_channels(b, &block.cut, count));
         }
         for (row, sums) in sums.chunks((pixels / side_by_side) as usize).enumerate() {
-            let pixel = b.scale_index(first, 1, (row as u64 * work.output_size[1]) as i64);
-            let base = b.scale_index(pixel, work.outputs as i64, 0);
+            let pixel = b.scale_index(first, 1, (row as u64 * geometry.output_size[1]) as i64);
+            let base = b.scale_index(pixel, geometry.outputs as i64, 0);
             let flat = b.add(base, block.cut.first);
             let (mut rest, mut pixel_offset) = (sums, 0);
             for &count in &counts {
@@ -213,9 +213,9 @@ impl Lowering<'_> {
 
     /// Computes the sums of a tile's pixels, row by row: a vector for each pixel, or for some that share a vector.
     fn sums(&self, b: &mut KernelBuilder, pairs: &[Value], at: &Block, pixels: u64, side_by_side: u64) -> Vec<Value> {
-        let work = &self.schedule.work;
+        let geometry = &self.schedule.work.geometry;
         let count = self.schedule.lanes_together(at.cut.width, at.rows);
-        let (stride, window, dilation) = (work.strides[1] * side_by_side, work.window[1], work.phases[2].dilation);
+        let (stride, window, dilation) = (geometry.strides[1] * side_by_side, geometry.window[1], geometry.phases[2].dilation);
         let run = Run { pixels: pixels / side_by_side, stride, side_by_side, window, dilation };
         let parts: Vec<Vec<Value>> =
             (0..at.cut.width.lanes).step_by(count as usize).map(|first| self.sums_of(b, pairs, at, Lanes { first, count }, &run)).collect();
@@ -327,7 +327,7 @@ impl Lowering<'_> {
         Lanes { first, count }: Lanes,
     ) -> Value {
         let (block, lanes) = (run.side_by_side * at.cut.width.lanes, run.side_by_side * count);
-        let offset = |column: u64, first: u64| 2 * (column * self.schedule.work.channels + first) as i64;
+        let offset = |column: u64, first: u64| 2 * (column * self.schedule.work.geometry.channels + first) as i64;
         match self.schedule.products {
             Products::Pairs | Products::In16Bits => {
                 let bytes = b.load(self.ring, pairs[part as usize], offset(column, first), 2 * lanes as u16);

@@ -60,7 +60,7 @@ impl Pairs {
 impl DirectSchedule<'_> {
     /// Returns the words of a tile's columns. `None` if products have another form, or read the input in place.
     pub(in crate::schedule::contraction) fn column_words(&self) -> Option<u64> {
-        let reads_input = self.work.pixels() == 1 && self.staging.is_none();
+        let reads_input = self.work.geometry.pixels() == 1 && self.staging.is_none();
         let extents = self.phases.first().map(|phase| &phase.panels.extents)?;
         let pairs = Pairs { pixels: self.tile.pixels };
         (self.form == Form::PixelPairs && !reads_input).then(|| elements(extents) * pairs.words())
@@ -139,12 +139,12 @@ fn sums_of_pixels(b: &mut KernelBuilder, pairs: Pairs, sums: &[Value]) -> Vec<Va
 impl Lowering<'_> {
     /// Computes an output row, tile by tile.
     pub(super) fn row_of_pairs(&self, b: &mut KernelBuilder, phase: &PhasePanels, row: &OutputRow) -> Built {
-        let work = &self.schedule.work;
-        let first = (phase.axes[2].lead * work.channels) as i64;
+        let geometry = &self.schedule.work.geometry;
+        let first = (phase.axes[2].lead * geometry.channels) as i64;
         // Each tile has its columns where the one before had them.
         b.rounds(false, |b| {
             row.width.tiles(b, self.schedule.tile.pixels, |b, x, pixels| {
-                let offset = b.scale_index(x, (work.strides[1] * work.channels) as i64, first);
+                let offset = b.scale_index(x, (geometry.strides[1] * geometry.channels) as i64, first);
                 let pixels = self.columns_of(b, phase, row, (offset, Pairs { pixels }));
                 self.all_panels(b, |b, panel| {
                     let place = self.tile_place(b, (phase, row), TileStart { x, offset }, panel);
@@ -244,8 +244,8 @@ impl Lowering<'_> {
         pairs: Pairs,
         sums: &[Value],
     ) -> Vec<Value> {
-        let work = &self.schedule.work;
-        let step = (work.strides[1] * work.channels) as i64;
+        let geometry = &self.schedule.work.geometry;
+        let step = (geometry.strides[1] * geometry.channels) as i64;
         let others: Vec<Value> = (1..pairs.pixels as i64).map(|pixel| b.scale_index(start, 1, pixel * step)).collect();
         let words = pairs.words() as i64;
         in_rounds(b, run, self.schedule.rounds_of(pairs.pixels).copied, sums.to_vec(), |b, k, elements, sums| {

@@ -4,6 +4,7 @@ use super::squares;
 use crate::machine::Machine;
 use crate::schedule::context::{Context, Goal};
 use crate::schedule::contraction::geometry::contraction::Contraction;
+use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::strips::{COMMON, NARROWEST};
 use crate::schedule::contraction::operands::weights::Weights;
@@ -22,7 +23,7 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
     let Wanted { outputs, width, in_blocks, .. } = wanted;
     if let Some(pairs) = words(machine, form).filter(|_| form == Form::PixelPairs) {
         let tile = if cx.goal == Goal::Speed { pairs.tile } else { SMALL };
-        let most = match (work.pixels(), cx.goal) {
+        let most = match (work.geometry.pixels(), cx.goal) {
             (1, Goal::Speed) => pairs.alone,
             // A single pixel has a short epilogue, and loads its operands for each tile again.
             (1, Goal::Size) => pairs.tile.vectors,
@@ -42,7 +43,7 @@ pub(in crate::schedule::contraction) fn choose_tile(cx: &Context<'_>, work: &Con
         return small_tile(outputs.max(NARROWEST).div_ceil(lanes), width);
     }
     if machine.holds_lanes() {
-        return tile_of_position(rows_of_all(work), width, outputs.max(NARROWEST).div_ceil(lanes));
+        return tile_of_position(rows_of_all(&work.geometry), width, outputs.max(NARROWEST).div_ceil(lanes));
     }
     if machine.sums_in_place {
         if matches!(form, Form::In16Bits { .. }) {
@@ -80,12 +81,13 @@ struct Wanted {
 
 impl Wanted {
     fn of(cx: &Context<'_>, work: &Contraction, form: Form) -> Self {
+        let geometry = &work.geometry;
         Self {
-            width: work.windows(2).max(1),
-            outputs: work.outputs / work.groups,
-            depth: work.per_output(),
+            width: geometry.windows(2).max(1),
+            outputs: geometry.outputs / geometry.groups,
+            depth: geometry.per_output(),
             in_blocks: !cx.division.is_whole(),
-            is_one_row: work.output_size[0] * work.planes.output == 1,
+            is_one_row: geometry.output_size[0] * geometry.planes.output == 1,
             joins_rests: joins_rests(cx, work, form),
         }
     }
@@ -109,9 +111,12 @@ pub(in crate::schedule::contraction) fn most_pixels(machine: &Machine, tile: Til
 }
 
 /// Returns the number of output rows, of all matrix products, groups and images.
-fn rows_of_all(work: &Contraction) -> u64 {
-    let matrices = work.matrices.iter().map(|matrices| matrices.count);
-    [work.groups, work.batch, work.planes.output, work.output_size[0]].into_iter().chain(matrices).fold(1, u64::saturating_mul)
+fn rows_of_all(geometry: &Geometry) -> u64 {
+    let matrices = geometry.matrices.iter().map(|matrices| matrices.count);
+    [geometry.groups, geometry.batch, geometry.planes.output, geometry.output_size[0]]
+        .into_iter()
+        .chain(matrices)
+        .fold(1, u64::saturating_mul)
 }
 
 /// Returns the largest tile that leaves enough tiles, for rows of this width and this number of vectors of output channels.

@@ -29,16 +29,17 @@ pub(in crate::schedule::contraction) struct Round {
 impl Contraction {
     /// Returns the form of products in squares, if the machine has them, and several pixels share the weights.
     pub(in crate::schedule::contraction) fn in_squares(&self, cx: &Context<'_>, form: Form) -> Option<Form> {
-        let are_several = if self.is_pointwise() && self.groups == 1 { self.pixels() > 1 } else { self.output_size[1] > 1 };
+        let geometry = &self.geometry;
+        let are_several = if geometry.is_pointwise() && geometry.groups == 1 { geometry.pixels() > 1 } else { geometry.output_size[1] > 1 };
         let takes = cx.machine.byte_squares && form == Form::Signed8 && self.weights.are_whole_bytes();
         if !takes || !cx.uses(Technique::Squares) || !are_several || cx.goal == Goal::Size {
             return None;
         }
         let is_alone = cx.levels.iter().all(|level| level.byte_squares) && cx.division.is_whole();
         // Products never read elements after those of a pixel that stays in its place.
-        let are_whole = (self.channels / self.groups).is_multiple_of(EIGHT);
+        let are_whole = (geometry.channels / geometry.groups).is_multiple_of(EIGHT);
         match is_alone {
-            true if are_whole || !self.is_pointwise() => Some(Form::Squares { signed: self.element.is_signed_integer(), group: EIGHT }),
+            true if are_whole || !geometry.is_pointwise() => Some(Form::Squares { signed: self.element.is_signed_integer(), group: EIGHT }),
             false if are_whole => Some(Form::Squares { signed: true, group: EIGHT / 2 }),
             _ => None,
         }

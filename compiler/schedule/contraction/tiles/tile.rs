@@ -125,7 +125,7 @@ impl Lowering<'_> {
     /// Writes the epilogue of a tile, for as many pixels at a time as fill a vector of results.
     pub(super) fn epilogue(&self, b: &mut KernelBuilder, place: &TilePlace<'_>, sums: &[Value]) -> Result<(), Unsupported> {
         let schedule = self.schedule;
-        let base = b.scale_index(place.pixel, schedule.work.outputs as i64, 0);
+        let base = b.scale_index(place.pixel, schedule.work.geometry.outputs as i64, 0);
         let flat = b.add(base, place.channel);
         let (vectors, _) = place.width.vectors(schedule.lanes);
         let rows = (0..).zip(sums.chunks(vectors as usize));
@@ -135,7 +135,7 @@ impl Lowering<'_> {
         while !pixels.is_empty() {
             let count = most.min(1 << pixels.len().ilog2());
             let (together, rest) = pixels.split_at(count as usize);
-            let pixel_offset = first * schedule.work.phases[2].step as i64;
+            let pixel_offset = first * schedule.work.geometry.phases[2].step as i64;
             let at = OutputPosition { pixel: place.pixel, pixel_offset, channel: place.channel, channel_offset: 0, flat };
             let hoisted = self.hoisted(u64::from(channels) * count);
             let lanes = channels * count as u16;
@@ -245,7 +245,7 @@ impl Lowering<'_> {
 
     /// Adds the products of a single pixel's row. Each chunk is staged before its products.
     fn staged_chunks(&self, b: &mut KernelBuilder, phase: &PhasePanels, at: SegmentPlace, sums: Vec<Value>, chunk: u64) -> Vec<Value> {
-        let (form, channels) = (self.schedule.form, self.schedule.work.channels);
+        let (form, channels) = (self.schedule.form, self.schedule.work.geometry.channels);
         let whole = channels / chunk * chunk;
         let products = |b: &mut KernelBuilder, first: Value, count: u64, phase: &PhasePanels, sums: &[Value]| {
             if let Some(staging) = &self.schedule.staging {
@@ -366,13 +366,13 @@ impl Lowering<'_> {
         schedule.cx.uses(Technique::SharedTaps)
             && machine.sums_in_place
             && at.beside.is_none()
-            && work.joined.is_none()
+            && work.geometry.joined.is_none()
             && form.is_of_bytes()
             && form.sums() == 1
             && !matches!(form, Form::Squares { .. })
             && pixels > 1
             && vectors == 1
-            && work.strides[1] < extents.segment_taps
+            && work.geometry.strides[1] < extents.segment_taps
             && extents.per_tap.is_multiple_of(form.group())
             && pixels + extents.segment_taps < machine.registers.count().into()
     }
@@ -398,11 +398,11 @@ impl Lowering<'_> {
     /// Adds the products of a group of k, for each tap of a row, to the sums of the pixels. Each pixel has one vector.
     fn group_of_taps(&self, b: &mut KernelBuilder, phase: &PhasePanels, at: SegmentPlace, u: u64, mut sums: Vec<Value>) -> Vec<Value> {
         let (work, group) = (&self.schedule.work, self.schedule.form.group());
-        let (stride, taps, pixels) = (work.strides[1], phase.panels.extents.segment_taps, sums.len() as u64);
+        let (stride, taps, pixels) = (work.geometry.strides[1], phase.panels.extents.segment_taps, sums.len() as u64);
         let in_tap = phase.panels.extents.per_tap / group;
         let weights: Vec<Value> = (0..taps).map(|tap| self.weights_of(b, phase, at, InRound::first(tap * in_tap + u), 0)).collect();
         for input in 0..(pixels - 1) * stride + taps {
-            let x = self.group_at(b, at, at.tap + (input * work.channels + u * group) as i64, group);
+            let x = self.group_at(b, at, at.tap + (input * work.geometry.channels + u * group) as i64, group);
             for (tap, &w) in (0..=input).zip(&weights) {
                 let pixel = (input - tap) / stride;
                 if (input - tap).is_multiple_of(stride) && pixel < pixels {
@@ -437,9 +437,9 @@ impl Lowering<'_> {
 
     /// Returns the distance of a pixel's operands from the row of the segment.
     pub(in crate::schedule::contraction) fn pixel_offset(&self, at: SegmentPlace, p: u64) -> i64 {
-        let work = &self.schedule.work;
-        let offset = match work.joined {
-            Some(_) => work.window_offset(at.first + p) - work.window_offset(at.first),
+        let geometry = &self.schedule.work.geometry;
+        let offset = match geometry.joined {
+            Some(_) => geometry.window_offset(at.first + p) - geometry.window_offset(at.first),
             None => p * self.schedule.pixel_step(),
         };
         at.tap + offset as i64

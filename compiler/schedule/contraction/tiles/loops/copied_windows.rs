@@ -17,8 +17,9 @@ impl Lowering<'_> {
         pixels: Number,
     ) -> Segments {
         let schedule = self.schedule;
+        let geometry = &schedule.work.geometry;
         let (Some(windows), Some(to)) = (schedule.windows, self.windows) else { return segments };
-        let (lead, step) = (columns.lead * schedule.work.channels, schedule.work.strides[1] * schedule.work.channels);
+        let (lead, step) = (columns.lead * geometry.channels, geometry.strides[1] * geometry.channels);
         let copy = |b: &mut KernelBuilder, start: Value, row: Value| {
             let start = b.scale_index(start, 1, lead as i64);
             let place = b.scale_index(row, windows.run as i64, 0);

@@ -83,9 +83,9 @@ pub(in crate::schedule::contraction) fn lower(schedule: &DirectSchedule<'_>, sha
     lowering.matrices(&mut b)?;
     let staged = match schedule.staging.as_ref().map(|staging| staging.chunk) {
         Some(Some(_)) => ", staged chunks",
-        Some(None) if schedule.work.joined.is_some() => ", staged images",
-        Some(None) if schedule.work.sections.is_some() => ", staged sections",
-        Some(None) if schedule.work.channel_planes.is_some() => ", staged rows of planes",
+        Some(None) if schedule.work.geometry.joined.is_some() => ", staged images",
+        Some(None) if schedule.work.geometry.sections.is_some() => ", staged sections",
+        Some(None) if schedule.work.geometry.channel_planes.is_some() => ", staged rows of planes",
         Some(None) => ", staged rows",
         None => "",
     };
@@ -101,7 +101,7 @@ pub(in crate::schedule::contraction) fn lower(schedule: &DirectSchedule<'_>, sha
         lowering.cuts,
         schedule.phases.first().map_or(0, |phase| phase.unroll),
     );
-    let multiply_accumulates = schedule.work.multiply_accumulates();
+    let multiply_accumulates = schedule.work.geometry.multiply_accumulates();
     Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments.finish(), description, multiply_accumulates })
 }
 
@@ -150,7 +150,7 @@ impl<'a> Lowering<'a> {
         });
         let hoisted = hoisted_for(b, &element_wise, lanes);
         let range = None;
-        let numbers = work.numbers(b, &mut arguments);
+        let numbers = work.geometry.numbers(b, &mut arguments);
         Ok(Self {
             schedule,
             range,
@@ -189,8 +189,8 @@ impl<'a> Lowering<'a> {
 /// Returns the number of neighbouring pixels that an epilogue takes together. It is above 1 if all channels are one panel, so that pixels are
 /// contiguous.
 fn neighbours(schedule: &DirectSchedule<'_>, element_wise: &ElementWise<'_>, lanes: u64) -> u64 {
-    let (work, machine) = (&schedule.work, schedule.cx.machine);
-    let are_whole = work.groups == 1 && work.outputs == lanes && work.phases[2].step == 1 && machine.combines_lanes();
+    let (geometry, machine) = (&schedule.work.geometry, schedule.cx.machine);
+    let are_whole = geometry.groups == 1 && geometry.outputs == lanes && geometry.phases[2].step == 1 && machine.combines_lanes();
     let most = 1 << schedule.tile.pixels.max(1).ilog2();
     if are_whole { element_wise.neighbours(machine, lanes).min(most) } else { 1 }
 }

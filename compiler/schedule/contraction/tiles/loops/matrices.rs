@@ -105,10 +105,10 @@ impl Lowering<'_> {
         bases: Bases,
         body: &dyn Fn(&Self, &mut KernelBuilder, Bases) -> Built,
     ) -> Built {
-        let work = &self.schedule.work;
-        let Some(matrices) = work.matrices.get(depth) else { return body(self, b, bases) };
-        let inner: u64 = work.matrices[depth + 1..].iter().map(|m| m.count).product();
-        let pixels = inner * work.output_size[0] * work.output_size[1];
+        let geometry = &self.schedule.work.geometry;
+        let Some(matrices) = geometry.matrices.get(depth) else { return body(self, b, bases) };
+        let inner: u64 = geometry.matrices[depth + 1..].iter().map(|m| m.count).product();
+        let pixels = inner * geometry.output_size[0] * geometry.output_size[1];
         let of_one = |b: &mut KernelBuilder, i: Value| {
             let number = if self.schedule.preparation == Preparation::InRounds {
                 bases.number

@@ -20,7 +20,7 @@ impl Lowering<'_> {
                 let group = b.index(0);
                 return self.cuts.for_range(b, first..end, |b, cut| body(b, PanelPlace { group, cut }));
             }
-            loops::for_range(b, 0..self.schedule.work.groups as i64, 1, |b, group| {
+            loops::for_range(b, 0..self.schedule.work.geometry.groups as i64, 1, |b, group| {
                 self.cuts.for_each(b, |b, cut| body(b, PanelPlace { group, cut }))
             })
         })
@@ -55,20 +55,21 @@ impl Lowering<'_> {
     ) -> Built {
         let schedule = self.schedule;
         let work = &schedule.work;
+        let geometry = &work.geometry;
         let own = self.panel_operands(b, phase, row, at);
         let beside = at.cut.beside(b).map(|cut| {
             let at = PanelPlace { cut, ..at };
             (self.panel_operands(b, phase, row, at), cut)
         });
-        let lead = if schedule.windows.is_some() { 0 } else { phase.axes[2].lead * work.channels };
-        let input_channel = b.scale_index(at.group, (work.channels / work.groups) as i64, lead as i64);
+        let lead = if schedule.windows.is_some() { 0 } else { phase.axes[2].lead * geometry.channels };
+        let input_channel = b.scale_index(at.group, (geometry.channels / geometry.groups) as i64, lead as i64);
         let body = |b: &mut KernelBuilder, (x, first): (Value, u64), count: u64| {
-            let offset = match work.joined {
-                Some(_) => b.index(work.window_offset(first) as i64),
+            let offset = match geometry.joined {
+                Some(_) => b.index(geometry.window_offset(first) as i64),
                 None => b.scale_index(x, schedule.pixel_step() as i64, 0),
             };
             let offset = b.add(offset, input_channel);
-            let step = b.scale_index(x, work.phases[2].step as i64, 0);
+            let step = b.scale_index(x, geometry.phases[2].step as i64, 0);
             let pixel = b.add(row.pixel, step);
             let place = |PanelOperands { channel, weights, initial }, Cut { width, active, .. }: Cut, beside| TilePlace {
                 phase,
@@ -87,10 +88,10 @@ impl Lowering<'_> {
             let beside = beside.map(|(operands, cut)| Box::new(place(operands, cut, None)));
             self.tile(b, &place(own, at.cut, beside), count)
         };
-        if work.joined.is_none() {
+        if geometry.joined.is_none() {
             return b.rounds(!schedule.has_chunks(), |b| row.width.tiles(b, schedule.tile.pixels, |b, x, count| body(b, (x, 0), count)));
         }
-        let (all, step) = (work.windows(2), schedule.tile.pixels);
+        let (all, step) = (geometry.windows(2), schedule.tile.pixels);
         (0..all).step_by(step as usize).try_for_each(|first| {
             let x = b.index(first as i64);
             body(b, (x, first), step.min(all - first))
@@ -106,7 +107,7 @@ impl Lowering<'_> {
         at: PanelPlace,
     ) -> TilePlace<'p> {
         let PanelOperands { channel, weights, initial } = self.panel_operands(b, phase, row, at);
-        let step = b.scale_index(x, self.schedule.work.phases[2].step as i64, 0);
+        let step = b.scale_index(x, self.schedule.work.geometry.phases[2].step as i64, 0);
         let pixel = b.add(row.pixel, step);
         let Cut { width, active, .. } = at.cut;
         TilePlace { phase, width, active, segments: &row.segments, offset, first: 0, x, pixel, channel, weights, initial, beside: None }

@@ -14,13 +14,13 @@ impl Lowering<'_> {
     /// Returns the number of rows to stage before all panels, if all windows are in one row of windows, or else 0. These rows are then staged
     /// once instead of for each panel.
     pub(in crate::schedule::contraction) fn rows_of_all(&self) -> u64 {
-        let work = &self.schedule.work;
-        let is_one = work.batch == 1
+        let geometry = &self.schedule.work.geometry;
+        let is_one = geometry.batch == 1
             && matches!(self.window_planes(), Number::Known(1))
             && matches!(self.window_rows(), Number::Known(1))
-            && work.matrices.is_empty();
+            && geometry.matrices.is_empty();
         let whole = self.schedule.staging.as_ref().filter(|staging| is_one && staging.chunk.is_none());
-        whole.map_or(0, |_| work.rows_reached())
+        whole.map_or(0, |_| geometry.rows_reached())
     }
 
     /// Repeats a body for every row of windows, and stages what it reads. The first `staged` rows are staged already.
@@ -59,17 +59,17 @@ impl Lowering<'_> {
 
     /// Returns the first ring of an image, if all rows are staged.
     fn first_ring(&self, b: &mut KernelBuilder, bases: Bases, image: Value) -> Value {
-        let work = &self.schedule.work;
+        let geometry = &self.schedule.work.geometry;
         if self.schedule.preparation == Preparation::InRounds {
             return bases.number;
         }
         let number = self.image_number(b, bases, image);
-        b.scale_index(number, work.phases[0].padded(work.planes.input) as i64, 0)
+        b.scale_index(number, geometry.phases[0].padded(geometry.planes.input) as i64, 0)
     }
 
     /// Returns the number of an image among those of all matrix products.
     pub(in crate::schedule::contraction) fn image_number(&self, b: &mut KernelBuilder, bases: Bases, image: Value) -> Value {
-        let number = b.scale_index(bases.number, self.schedule.work.batch as i64, 0);
+        let number = b.scale_index(bases.number, self.schedule.work.geometry.batch as i64, 0);
         b.add(number, image)
     }
 
@@ -84,8 +84,8 @@ impl Lowering<'_> {
     }
 
     fn windows(&self, dimension: usize) -> Number {
-        let work = &self.schedule.work;
-        if work.sizes.is_some() { self.numbers.output[dimension] } else { Number::Known(work.windows(dimension) as i64) }
+        let geometry = &self.schedule.work.geometry;
+        if geometry.sizes.is_some() { self.numbers.output[dimension] } else { Number::Known(geometry.windows(dimension) as i64) }
     }
 
     /// Runs `body` for the output row of a phase at a row of windows, if it has one.
@@ -96,11 +96,11 @@ impl Lowering<'_> {
         at: &WindowRow,
         body: impl FnOnce(&mut KernelBuilder, &OutputRow) -> Built,
     ) -> Built {
-        let work = &self.schedule.work;
+        let geometry = &self.schedule.work.geometry;
         let [planes, rows, columns] = &phase.axes;
         let mut inside = None;
         for (phase, d, number) in [(planes, 0, at.place.plane), (rows, 1, at.place.y)] {
-            if phase.count < work.windows(d) {
+            if phase.count < geometry.windows(d) {
                 let count = b.index(phase.count as i64);
                 let within = b.compare(CompareOp::Less, number, count);
                 inside = Some(inside.map_or(within, |other| b.binary(BinaryOp::And, other, within)));
@@ -109,17 +109,17 @@ impl Lowering<'_> {
         let row = |b: &mut KernelBuilder| {
             let starts = staged_rows::window_rows(b, self.image(), self.schedule.staging.as_ref(), &at.place, RowPhases { planes, rows });
             let segments = self.segments(b, phase, starts);
-            let plane = b.scale_index(at.place.plane, work.phases[0].step as i64, planes.first as i64);
+            let plane = b.scale_index(at.place.plane, geometry.phases[0].step as i64, planes.first as i64);
             let row = self.numbers.output[1].scale(b, plane);
             let row = b.scale_index(row, 1, rows.first as i64);
-            let y = b.scale_index(at.place.y, work.phases[1].step as i64, 0);
+            let y = b.scale_index(at.place.y, geometry.phases[1].step as i64, 0);
             let row = b.add(row, y);
             let pixel = self.numbers.output[2].scale(b, row);
             let pixel = b.scale_index(pixel, 1, columns.first as i64);
             let pixel = b.add(pixel, at.pixel);
-            let width = match work.sections {
-                Some(row) => row.width(b, at.place.y, columns, work.phases[2].step),
-                None if work.sizes.is_some() => self.numbers.output[2],
+            let width = match geometry.sections {
+                Some(row) => row.width(b, at.place.y, columns, geometry.phases[2].step),
+                None if geometry.sizes.is_some() => self.numbers.output[2],
                 None => Number::Known(columns.count as i64),
             };
             let segments = self.copied(b, segments, columns, width);
@@ -133,7 +133,8 @@ impl Lowering<'_> {
 
     /// Returns the elements from one tap of a row to the next.
     pub fn tap_step(&self) -> i64 {
-        (self.schedule.work.phases[2].dilation * self.schedule.work.channels) as i64
+        let geometry = &self.schedule.work.geometry;
+        (geometry.phases[2].dilation * geometry.channels) as i64
     }
 
     fn segments(&self, b: &mut KernelBuilder, phase: &PhasePanels, rows: Vec<Value>) -> Segments {
