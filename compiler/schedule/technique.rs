@@ -104,13 +104,18 @@ pub enum Technique {
     Unshifted,
     /// `float-products`.
     FloatProducts,
+    /// `even-and-odd`.
+    EvenAndOdd,
+    /// `kept`.
+    Kept,
 }
 
 use Technique::{
-    ByteSums, Chains, ChannelsOutermost, Direct, Extremes, Fitted, FloatProducts, Halves, In16Bits, InPlace, JoinedRests, JoinedRows,
-    KeyBlocks, KeyByKey, Lanes, LongVectors, LookUps, Moved, NarrowWindows, NarrowedTogether, Neighbours, Pairs, PixelPairs, Planes,
-    Quotients, Rounded, RowPairs, Sections, SeveralResults, SharedTaps, SideBySide, Sixteens, Sorted, Sparse, Spread, Squares, Staging,
-    Steps, Streams, SumOfTwo, TallTiles, TowardZero, TurnedBlocks, TurnedColumns, Turns, Unshifted, Widening, Windows, WordLookUps,
+    ByteSums, Chains, ChannelsOutermost, Direct, EvenAndOdd, Extremes, Fitted, FloatProducts, Halves, In16Bits, InPlace, JoinedRests,
+    JoinedRows, Kept, KeyBlocks, KeyByKey, Lanes, LongVectors, LookUps, Moved, NarrowWindows, NarrowedTogether, Neighbours, Pairs,
+    PixelPairs, Planes, Quotients, Rounded, RowPairs, Sections, SeveralResults, SharedTaps, SideBySide, Sixteens, Sorted, Sparse, Spread,
+    Squares, Staging, Steps, Streams, SumOfTwo, TallTiles, TowardZero, TurnedBlocks, TurnedColumns, Turns, Unshifted, Widening, Windows,
+    WordLookUps,
 };
 
 /// A technique with its name, and what it does.
@@ -179,6 +184,12 @@ pub const TECHNIQUES: &[Row] = &[
     row(Steps, "steps", "sums are scaled by the steps of the rule if each is an instruction"),
     row(Unshifted, "unshifted", "products that scale sums need no shift"),
     row(FloatProducts, "float-products", "products of two small integers are scaled in binary32"),
+    row(
+        EvenAndOdd,
+        "even-and-odd",
+        "the even bytes of a group of four are one pair of 16 bits and the odd ones the other, as shifts separate them",
+    ),
+    row(Kept, "kept", "costly elements of a row are kept in memory for later passes"),
 ];
 
 /// A set of techniques. It has all of them by default.
@@ -240,7 +251,7 @@ mod tests {
         for (number, row) in TECHNIQUES.iter().enumerate() {
             assert_eq!(row.technique as usize, number, "{}", row.name);
         }
-        assert_eq!(TECHNIQUES.len(), FloatProducts as usize + 1, "every technique has a row");
+        assert_eq!(TECHNIQUES.len(), Kept as usize + 1, "every technique has a row");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 ;! schedule = x86-64-v2: products of bytes in neighbouring pairs
 ;! schedule = x86-64-v3: products of bytes in even and odd pairs
 ;! schedule = x86-64-v4: products of unsigned bytes in fours
+;! technique = even-and-odd
 const0: i8[8, 1, 1, 32] = numbers 1
 func @main(v0: i8[1, 2, 3, 32]) {
   v1 = constant { data = const0 }

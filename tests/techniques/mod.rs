@@ -6,7 +6,7 @@ use super::support::texts;
 use super::{check_level, number};
 use modelc::ir::{ElementType, Extent, FunctionBuilder, Module, Tensor, TensorType, Type, WindowGeometry, ZeroPoints};
 use modelc::lower::{self, TECHNIQUES, Technique, Techniques};
-use modelc::machine::machine;
+use modelc::machine::{CpuMachine, machine};
 use modelc::{passes, pipeline};
 
 /// A convolution of an image, in groups of channels.
@@ -191,7 +191,7 @@ method \"main\" = @main {{
     ))
 }
 
-/// Returns an example of a technique, and the level whose kernels use it.
+/// Returns an example of a technique, and the levels of an object whose kernels use it.
 fn example(technique: Technique) -> (Module, &'static str) {
     match technique {
         Technique::Lanes => (Conv { groups: 8, image: [5, 7, 8], ..NINE }.module(), "cortex-m55"),
@@ -245,6 +245,8 @@ fn example(technique: Technique) -> (Module, &'static str) {
         Technique::TowardZero => (schedule!("sums_to_16_bits"), "x86-64-v3"),
         Technique::Steps => (schedule!("sums_to_16_bits"), "aarch64"),
         Technique::Unshifted => (schedule!("scaled_bytes"), "cortex-m4f"),
+        Technique::EvenAndOdd => (schedule!("products_of_levels"), "x86-64-v3, x86-64-v4"),
+        Technique::Kept => (schedule!("kept_rows"), "x86-64-v3"),
     }
 }
 
@@ -263,25 +265,34 @@ fn inputs_of(module: &Module) -> Vec<Tensor> {
     (0..).zip(&function.params).map(tensor).collect()
 }
 
-/// Returns the text of a module's kernels, and its outputs, which are right.
-fn compiled(module: &Module, inputs: &[Tensor], options: lower::Options) -> Result<(String, Vec<Vec<u8>>), String> {
-    let lowered = pipeline::lower(module, "module", options).map_err(|error| error.to_string())?;
-    check_level(module, inputs, &lowered.program)?;
-    let outputs = Memory::new(&lowered.program).call(&lowered.program.methods[0], inputs)?;
-    Ok((lowered.program.kernels.iter().map(ToString::to_string).collect(), outputs))
+/// Returns the text of a module's kernels for some machines, and its outputs on the first one. The outputs of all are right.
+fn compiled(
+    module: &Module,
+    inputs: &[Tensor],
+    machines: &[&'static CpuMachine],
+    techniques: Techniques,
+) -> Result<(String, Vec<Vec<u8>>), String> {
+    let options = lower::Options { techniques, ..lower::Options::new(machines[0]) };
+    let lowered = pipeline::lower_levels(module, "module", options, &machines[1..]).map_err(|error| error.to_string())?;
+    let mut kernels = String::new();
+    for level in lowered.levels() {
+        check_level(module, inputs, level.program)?;
+        kernels.extend(level.program.kernels.iter().map(ToString::to_string));
+    }
+    Ok((kernels, Memory::new(&lowered.program).call(&lowered.program.methods[0], inputs)?))
 }
 
 /// Compares an example with and without its technique.
 fn compare(technique: Technique) -> Result<(), String> {
-    let (mut module, level) = example(technique);
+    let (mut module, levels) = example(technique);
     passes::run_all(&mut module);
     let inputs = inputs_of(&module);
-    let with = lower::Options::new(machine(level).expect("a level"));
-    let without = lower::Options { techniques: Techniques::ALL.without(technique), ..with };
-    let (kernels, outputs) = compiled(&module, &inputs, with)?;
-    let (others, other_outputs) = compiled(&module, &inputs, without).map_err(|error| format!("without it: {error}"))?;
+    let machines: Vec<_> = levels.split(", ").map(|level| machine(level).expect("a level")).collect();
+    let (kernels, outputs) = compiled(&module, &inputs, &machines, Techniques::ALL)?;
+    let without = compiled(&module, &inputs, &machines, Techniques::ALL.without(technique));
+    let (others, other_outputs) = without.map_err(|error| format!("without it: {error}"))?;
     if kernels == others {
-        return Err(format!("no difference on {level}"));
+        return Err(format!("no difference on {levels}"));
     }
     let function = &module.functions[module.methods[0].function];
     let is_exact = function.results.iter().all(|&result| !function.stored_type(result).element.is_float());

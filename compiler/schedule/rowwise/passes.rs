@@ -7,6 +7,7 @@
 use crate::fuse::{Epilogue, Rowwise};
 use crate::ir::{ElementType, Expression, ExpressionBuilder, Inst, Node, Op, Value};
 use crate::schedule::context::Context;
+use crate::schedule::technique::Technique;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The passes over a row, in order.
@@ -55,6 +56,7 @@ struct Levels<'a> {
 impl Passes {
     /// Plans the passes of a group. Values that cost at least `kept_from` additions are kept for later passes.
     pub fn new(cx: &Context<'_>, rows: &Rowwise, kept_from: u64) -> Self {
+        let kept_from = if cx.uses(Technique::Kept) { kept_from } else { u64::MAX };
         let mut levels = Levels::new(cx, rows, kept_from);
         let count = 1 + levels.levels.iter().filter(|(value, _)| levels.wide.contains(value)).map(|(_, &level)| level).max().unwrap_or(0);
         let count = count.max(levels.reductions().map(|(_, level)| level + 1).max().unwrap_or(0));

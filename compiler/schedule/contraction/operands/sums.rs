@@ -93,7 +93,8 @@ impl Contraction {
         let signed = bytes.is_signed();
         // Separating bytes may cost more than two sums: if vectors are short and shifts overwrite their operand, or if no other pixel shares
         // the weights.
-        let apart = machine.splits_bytes && self.geometry.pixels() > 1 && self.reads_whole_fours();
+        let splits = machine.splits_bytes && cx.uses(Technique::EvenAndOdd);
+        let apart = splits && self.geometry.pixels() > 1 && self.reads_whole_fours();
         if apart { Form::EvenAndOdd { signed } } else { Form::Neighbours { signed } }
     }
 
