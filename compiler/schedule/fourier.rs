@@ -337,6 +337,6 @@ impl Schedule for FourierSchedule<'_> {
         });
         let description =
             format!("{} of {length}, {} at a time", if self.real { "half a real transform" } else { "transform" }, self.lanes);
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }

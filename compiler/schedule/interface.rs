@@ -1,6 +1,6 @@
 //! Interface of a schedule: it states its requirements and writes kernels.
 
-use super::arguments::Argument;
+use super::arguments::{Argument, Arguments};
 use super::pair::Pair;
 use super::unsupported::Unsupported;
 use crate::kernel::Kernel;
@@ -87,10 +87,19 @@ pub struct Lowered {
     pub multiply_accumulates: u64,
 }
 
+impl Lowered {
+    /// Ends a kernel that computes no products.
+    pub fn new(kernel: Kernel, arguments: Arguments, description: impl Into<String>) -> Self {
+        Self { kernel, arguments: arguments.finish(), description: description.into(), multiply_accumulates: 0 }
+    }
+}
+
 /// A way to compute a group. It holds no copy of weights, so all schedules of a method can be kept at once.
 pub trait Schedule: Send + Sync {
-    /// Returns the requirements to the planner.
-    fn requirements(&self) -> Requirements;
+    /// Returns the requirements to the planner. A schedule without any has no scratch memory, and shares none.
+    fn requirements(&self) -> Requirements {
+        Requirements::default()
+    }
 
     /// Writes the kernels, in the order of their calls. Memory is planned before. `shared` are the pairs of [`Requirements::may_share`] and
     /// [`Requirements::may_slide`] that do share memory.

@@ -123,6 +123,11 @@ pub fn product<'q>(quantities: impl IntoIterator<Item = &'q Quantity>) -> Quanti
     quantities.into_iter().fold(Quantity::known(1), |product, factor| product.times(factor))
 }
 
+/// Returns the products of the dimensions before, at and after an axis.
+pub fn around(shape: &[Quantity], axis: usize) -> [Quantity; 3] {
+    [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])]
+}
+
 /// Returns the row-major strides of a shape, in elements.
 pub fn strides(shape: &[Quantity]) -> Vec<Quantity> {
     let mut strides = vec![Quantity::known(0); shape.len()];

@@ -198,7 +198,7 @@ impl AttentionSchedule<'_> {
         let order = if self.goes_key_by_key() { ", one key by key" } else { "" };
         let description = format!("attention of {} queries to {KEYS} keys{order}", self.shape.rows);
         let multiply_accumulates = self.multiply_accumulates();
-        Ok(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates })
+        Ok(Lowered { multiply_accumulates, ..Lowered::new(b.finish(), arguments, description) })
     }
 
     /// Writes the kernel that combines the results of blocks, if there are any.
@@ -223,7 +223,7 @@ impl AttentionSchedule<'_> {
             }
         }
         let description = format!("attention of {} blocks of keys", blocks.count);
-        Ok(Some(Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }))
+        Ok(Some(Lowered::new(b.finish(), arguments, description)))
     }
 }
 

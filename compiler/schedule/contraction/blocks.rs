@@ -210,7 +210,7 @@ impl Schedule for BlockSchedule<'_> {
         let (size, products, pixels) = (self.panels.size(), self.products.words(), self.tile.pixels);
         let description = format!("products of {products}, weights in blocks of {size}, {pixels} rows x {cuts} columns at a time");
         let multiply_accumulates = self.multiply_accumulates();
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates }])
+        Ok(vec![Lowered { multiply_accumulates, ..Lowered::new(b.finish(), arguments, description) }])
     }
 }
 

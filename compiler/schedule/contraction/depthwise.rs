@@ -15,7 +15,6 @@ use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::cuts::{Cut, Cuts, Width};
 use crate::schedule::contraction::operands::panels::filling::{Filled, Stored};
-use crate::schedule::contraction::operands::panels::packing;
 use crate::schedule::contraction::operands::panels::strips::Strips;
 use crate::schedule::contraction::operands::panels::{ActiveLanes, Extents, Panels};
 use crate::schedule::contraction::rows::preparation::Preparation;
@@ -64,13 +63,12 @@ pub struct DepthwiseSchedule<'a> {
 /// Tests whether the machines of a contraction multiply bytes of four channels as lanes of 32 bits. Other machines of words have schedules of their own.
 pub fn takes_lanes(cx: &Context<'_>, work: &Contraction) -> bool {
     let geometry = &work.geometry;
-    let is_of_bytes = work.element.bits() == 8 && work.accumulator == ElementType::I32;
-    let weights_fit = work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open) && !work.open;
+    let is_of_bytes = work.multiplies_constant_bytes() && work.accumulator == ElementType::I32;
     let is_image = geometry.sizes.is_none() && geometry.channel_planes.is_none() && geometry.outputs == geometry.channels;
     let have_vectors = cx.levels.iter().chain([&cx.machine]).all(|machine| machine.byte_sixteens);
     // With more padding, planes take fewer instructions.
     let is_full = geometry.outputs.next_multiple_of(cx.machine.copied_lanes(4).into()) * 3 <= geometry.outputs * 5;
-    have_vectors && is_of_bytes && weights_fit && is_image && is_full && cx.uses(Technique::Lanes)
+    have_vectors && is_of_bytes && is_image && is_full && cx.uses(Technique::Lanes)
 }
 
 /// Tests whether one pointer serves neighbouring pixels, or pointers are stepped from one to the next. Small code shares kernels, which read the
@@ -212,8 +210,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
         let range = needs::divided_rows(&self.cx, work, shared).map(|rounds| b.divide_all(rounds));
         let mut arguments = Arguments::default();
-        let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
-        let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
+        let (input, stored) = needs::declare(&self.cx, &mut b, &mut arguments, work, std::iter::once(&self.panels), shared)?;
         let mut element_wise = self.element_wise.clone();
         let initial = (work.bias.is_some() || !element_wise.offsets().is_empty() || self.form.has_excess()).then(|| {
             let channels = (0..self.panels.extents.strips.total()).map(|c| (c < geometry.outputs).then_some(c));
@@ -252,12 +249,7 @@ impl Schedule for DepthwiseSchedule<'_> {
         };
         let products = if self.form == Form::Sixteens { "bytes as words".into() } else { self.form.to_string() };
         let description = format!("depthwise, products of {products}, {} channels at a time{staged}", self.cuts);
-        Ok(vec![Lowered {
-            kernel: b.finish(),
-            arguments: arguments.finish(),
-            description,
-            multiply_accumulates: geometry.multiply_accumulates(),
-        }])
+        Ok(vec![Lowered { multiply_accumulates: geometry.multiply_accumulates(), ..Lowered::new(b.finish(), arguments, description) }])
     }
 }
 

@@ -12,7 +12,6 @@ use crate::schedule::contraction::geometry::contraction::Contraction;
 use crate::schedule::contraction::geometry::needs;
 use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
-use crate::schedule::contraction::operands::panels::packing;
 use crate::schedule::contraction::operands::panels::strips::Strips;
 use crate::schedule::contraction::operands::panels::{ActiveLanes, Extents, Panels};
 use crate::schedule::contraction::rows::staging::Staging;
@@ -73,12 +72,10 @@ impl Plane {
 /// Tests whether this schedule computes a contraction on all machines that read its weights. Its groups have one input channel.
 pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let geometry = &work.geometry;
-    let is_of_bytes = work.element.bits() == 8 && work.accumulator == ElementType::I32;
-    let weights_fit = work.weights.are_whole_bytes() && work.weights.fit_signed_byte(work.open) && !work.open;
+    let is_of_bytes = work.multiplies_constant_bytes() && work.accumulator == ElementType::I32;
     let is_image = geometry.sizes.is_none() && geometry.channel_planes.is_none() && geometry.outputs == geometry.channels;
     cx.levels.iter().chain([&cx.machine]).all(|machine| machine.takes_words_apart() || machine.pixel_pairs)
         && is_of_bytes
-        && weights_fit
         && is_image
         && geometry.phases[2].dilation == 1
         && geometry.output_size[1] >= PLANES.outputs
@@ -147,8 +144,7 @@ impl Schedule for DepthwisePlanes<'_> {
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
         let range = self.extent().map(|channels| b.divide_all(channels)).map(|(first, end)| first..end);
         let mut arguments = Arguments::default();
-        let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
-        let weights = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments).elements;
+        let (input, stored) = needs::declare(&self.cx, &mut b, &mut arguments, work, std::iter::once(&self.panels), shared)?;
         let mut element_wise = self.element_wise.clone();
         let taps: Vec<u64> = (0..geometry.per_output()).collect();
         let sums = work.initial_sums(work.border(self.form), element_wise.offsets(), &taps, (0..geometry.outputs).map(Some));
@@ -156,13 +152,11 @@ impl Schedule for DepthwisePlanes<'_> {
         let plane = arguments.scratch(&mut b, "plane", 0, Lane::I16, self.plane.elements());
         element_wise.declare(&mut b, &mut arguments, shared)?;
         let hoisted = element_wise.hoist(&mut b, 1);
-        let lowering = Lowering { schedule: self, input, plane, weights, initial, element_wise, hoisted };
+        let lowering = Lowering { schedule: self, input, plane, weights: stored.elements, initial, element_wise, hoisted };
         lowering.channels(&mut b, range)?;
         Ok(vec![Lowered {
-            kernel: b.finish(),
-            arguments: arguments.finish(),
-            description: "depthwise, products of 16-bit pairs, a channel at a time as a plane".into(),
             multiply_accumulates: geometry.multiply_accumulates(),
+            ..Lowered::new(b.finish(), arguments, "depthwise, products of 16-bit pairs, a channel at a time as a plane")
         }])
     }
 }

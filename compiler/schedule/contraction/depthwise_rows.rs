@@ -16,7 +16,6 @@ use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::paired_products::Products;
 use crate::schedule::contraction::operands::panels::cuts::{Cut, Cuts, Width};
-use crate::schedule::contraction::operands::panels::packing;
 use crate::schedule::contraction::operands::panels::strips::Strips;
 use crate::schedule::contraction::operands::panels::{Extents, Panels};
 use crate::schedule::contraction::rows::fours::Fours;
@@ -222,8 +221,7 @@ impl Schedule for DepthwiseRows<'_> {
         let mut b = KernelBuilder::new(format!("depthwise_{rows}x{columns}_{}", work.element.name()));
         let range = needs::divided_rows(&self.cx, work, shared).map(|rounds| b.divide_all(rounds));
         let mut arguments = Arguments::default();
-        let input = needs::declare_input(&self.cx, &mut b, &mut arguments, work, shared)?;
-        let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &work.weights, &mut arguments);
+        let (input, stored) = needs::declare(&self.cx, &mut b, &mut arguments, work, std::iter::once(&self.panels), shared)?;
         let mut element_wise = self.element_wise.clone();
         let taps: Vec<u64> = (0..geometry.per_output()).collect();
         let channels = self.panels.extents.strips.total();
@@ -252,12 +250,7 @@ impl Schedule for DepthwiseRows<'_> {
         };
         let (rows, pixels, cuts) = (self.together, self.pixels(), &self.cuts);
         let description = format!("depthwise, products of {products}, {rows}x{pixels} pixels x {cuts} channels at a time, paired rows");
-        Ok(vec![Lowered {
-            kernel: b.finish(),
-            arguments: arguments.finish(),
-            description,
-            multiply_accumulates: geometry.multiply_accumulates(),
-        }])
+        Ok(vec![Lowered { multiply_accumulates: geometry.multiply_accumulates(), ..Lowered::new(b.finish(), arguments, description) }])
     }
 }
 

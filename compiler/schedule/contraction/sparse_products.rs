@@ -14,7 +14,6 @@ use crate::schedule::contraction::geometry::needs;
 use crate::schedule::contraction::geometry::windows::Geometry;
 use crate::schedule::contraction::operands::form::Form;
 use crate::schedule::contraction::operands::panels::cuts::{Cut, Cuts};
-use crate::schedule::contraction::operands::panels::packing;
 use crate::schedule::contraction::operands::panels::sparse::Places;
 use crate::schedule::contraction::operands::panels::strips::{COMMON, Strips};
 use crate::schedule::contraction::operands::panels::{Extents, Panels};
@@ -206,8 +205,7 @@ impl Schedule for SparseProducts<'_> {
             (ranges, first..end)
         });
         let mut arguments = Arguments::default();
-        let input = needs::declare_input(&self.cx, &mut b, &mut arguments, &self.work, shared)?;
-        let stored = packing::declare(self.cx.packed, &mut b, std::iter::once(&self.panels), &self.work.weights, &mut arguments);
+        let (input, stored) = needs::declare(&self.cx, &mut b, &mut arguments, &self.work, std::iter::once(&self.panels), shared)?;
         let places = stored.places.ok_or(Unsupported::StoredZeros)?;
         let [of_rows, of_sums] = self.scratch();
         let rows = arguments.scratch(&mut b, "rows", 0, Lane::F32, of_rows);
@@ -237,7 +235,7 @@ impl Schedule for SparseProducts<'_> {
         })?;
         let description = format!("products of floats without zeros, {} pixels x {cuts} channels at a time", self.block.pixels);
         let multiply_accumulates = self.multiply_accumulates();
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates }])
+        Ok(vec![Lowered { multiply_accumulates, ..Lowered::new(b.finish(), arguments, description) }])
     }
 }
 

@@ -80,7 +80,7 @@ impl Schedule for MapSchedule<'_> {
             })?;
             let description = format!("element-wise over {pixels}x{channels}, {lanes} at a time, channels outermost");
             let kernel = INVARIANTS.after(b.finish());
-            return Ok(vec![Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 }]);
+            return Ok(vec![Lowered::new(kernel, arguments, description)]);
         }
         work.stream(&mut b, shared)?;
         nest(&mut b, &dimensions, (&[], zero), &mut |b, digits, pixel| {
@@ -99,7 +99,7 @@ impl Schedule for MapSchedule<'_> {
             }
         })?;
         let description = format!("element-wise over {pixels}x{channels}, {lanes} at a time");
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }
 

@@ -5,7 +5,7 @@ use crate::ir::{Inst, Operation, Value as Tensor};
 use crate::kernel::{Bounds, Buffer, ConvertOp, KernelBuilder, Lane};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
-use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Quantity, RowVectors};
 use crate::schedule::unsupported::Unsupported;
@@ -75,10 +75,6 @@ impl<'a> GatherSchedule<'a> {
 }
 
 impl Schedule for GatherSchedule<'_> {
-    fn requirements(&self) -> Requirements {
-        Requirements::default()
-    }
-
     fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let output = self.cx.group.outputs[0];
         let alignment = self.cx.element(output).alignment() as u32;
@@ -114,6 +110,6 @@ impl Schedule for GatherSchedule<'_> {
         }
         let description =
             format!("gather {} slices of {} by {lanes}", slices.count().most(self.cx.function)?, slices.row.most(self.cx.function)?);
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }

@@ -74,7 +74,7 @@ impl Schedule for IndexSchedule<'_> {
         let lane = b.lane_of(result);
         let stored = if lane == Lane::I64 { value } else { b.convert(ConvertOp::Wrap, value, lane) };
         b.store(result, zero, 0, stored);
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description: name.into(), multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, name)])
     }
 }
 

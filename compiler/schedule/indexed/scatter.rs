@@ -125,6 +125,6 @@ impl Schedule for ScatterSchedule<'_> {
         let place = if in_place { ", in place" } else { "" };
         let (count, row) = (slices.count().most(self.cx.function)?, slices.row.most(self.cx.function)?);
         let description = format!("scatter {count} slices of {row}, {lanes} at a time{place}");
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }

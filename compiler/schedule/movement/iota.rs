@@ -6,9 +6,9 @@ use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::memory_lane;
 use crate::schedule::indexed::slices::copy_lanes;
-use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Schedule};
 use crate::schedule::pair::Pair;
-use crate::schedule::quantity::{Cells, Quantity, product};
+use crate::schedule::quantity::{Cells, Quantity, around, product};
 use crate::schedule::unsupported::Unsupported;
 
 /// Schedule of an `iota`.
@@ -27,12 +27,11 @@ impl<'a> IotaSchedule<'a> {
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Iota(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
-        let (shape, axis) = (cx.quantities(data.results[0]), operator.axis);
-        let parts = [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])];
-        if parts[1].most(cx.function)? > i32::MAX as u64 {
+        let shape = around(&cx.quantities(data.results[0]), operator.axis);
+        if shape[1].most(cx.function)? > i32::MAX as u64 {
             return Err(Unsupported::Positions);
         }
-        Ok(Self { cx, shape: parts, lane: memory_lane(cx.element(data.results[0]))? })
+        Ok(Self { cx, shape, lane: memory_lane(cx.element(data.results[0]))? })
     }
 }
 
@@ -53,10 +52,6 @@ pub fn integer_as(b: &mut KernelBuilder, value: Value, lane: Lane) -> Value {
 }
 
 impl Schedule for IotaSchedule<'_> {
-    fn requirements(&self) -> Requirements {
-        Requirements::default()
-    }
-
     fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
@@ -99,6 +94,6 @@ impl Schedule for IotaSchedule<'_> {
             });
         });
         let description = format!("numbers in a row, {lanes} at a time");
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }

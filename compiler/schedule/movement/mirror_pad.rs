@@ -8,7 +8,7 @@ use crate::program::E_INDEX;
 use crate::schedule::arguments::{Arguments, Buffers, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::indexed::slices::{copy_lanes, copy_row, raw_lane};
-use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, RowVectors};
 use crate::schedule::unsupported::Unsupported;
@@ -154,10 +154,6 @@ fn row(b: &mut KernelBuilder, dimension: &Counted, skip: i64, buffers: Buffers, 
 }
 
 impl Schedule for MirrorPadSchedule<'_> {
-    fn requirements(&self) -> Requirements {
-        Requirements::default()
-    }
-
     fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let output = self.cx.group.outputs[0];
         let alignment = self.cx.element(output).alignment() as u32;
@@ -182,6 +178,6 @@ impl Schedule for MirrorPadSchedule<'_> {
         }
         let zero = b.index(0);
         self.copy(&mut b, &dimensions, Buffers { input, output: target }, zero, zero);
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description: "mirror_pad".into(), multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, "mirror_pad")])
     }
 }

@@ -7,7 +7,7 @@ use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::join;
 use crate::schedule::elementwise::packed::{Packed, PackedFormat};
-use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Schedule};
 use crate::schedule::loops::if_then;
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
@@ -47,10 +47,6 @@ impl<'a> RepackSchedule<'a> {
 }
 
 impl Schedule for RepackSchedule<'_> {
-    fn requirements(&self) -> Requirements {
-        Requirements::default()
-    }
-
     fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let (element, packs) = (self.element(), self.packs());
         let (per_byte, most) = (element.per_byte(), self.count.most(self.cx.function)?);
@@ -68,7 +64,7 @@ impl Schedule for RepackSchedule<'_> {
         let work = Work { element, packs, source, target, bytes };
         work.all(&mut b, count);
         let description = format!("{name} {count} of {element} by {bytes} bytes");
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }
 

@@ -356,7 +356,7 @@ impl Schedule for MovementSchedule<'_> {
             self.write_copy(&mut b, &declared, copy, is_shared);
         }
         let description = format!("{}, {lanes} at a time", self.name);
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }
 

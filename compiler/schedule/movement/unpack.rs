@@ -103,6 +103,6 @@ impl Schedule for UnpackSchedule<'_> {
             })
         })?;
         let description = format!("unpack {} of {}x{} bytes, {bytes} at a time", self.element, self.rows(), self.bytes);
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }

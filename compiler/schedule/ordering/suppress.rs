@@ -281,6 +281,6 @@ impl Schedule for SuppressSchedule<'_> {
             rows.repeat(&mut b, |b, row| b.rounds(true, |b| self.row(b, &parts, row)));
         }
         let description = format!("suppression of boxes, {} of {}, {} at a time", self.count, most_boxes, self.lanes);
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }

@@ -10,7 +10,7 @@ use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::any;
-use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity, product};
 use crate::schedule::technique::Technique;
@@ -271,10 +271,6 @@ impl TopKSchedule<'_> {
 }
 
 impl Schedule for TopKSchedule<'_> {
-    fn requirements(&self) -> Requirements {
-        Requirements::default()
-    }
-
     fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let width = self.lane.bytes();
         let results = self.rows.times(&self.count).most(self.cx.function)?;
@@ -309,6 +305,6 @@ impl Schedule for TopKSchedule<'_> {
             });
         }
         let description = format!("largest {} of {}, {lanes} at a time", counts.count, counts.extent);
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }

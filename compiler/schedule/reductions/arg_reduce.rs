@@ -7,11 +7,11 @@ use crate::schedule::arguments::{Arguments, Buffers, Elements};
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::copy_lanes;
-use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Schedule};
 use crate::schedule::loops::if_then;
 use crate::schedule::movement::iota::{integer_as, lane_numbers};
 use crate::schedule::pair::Pair;
-use crate::schedule::quantity::{Cells, Number, Quantity, product};
+use crate::schedule::quantity::{Cells, Number, Quantity, around, product};
 use crate::schedule::unsupported::Unsupported;
 
 /// The extents of a kernel: before, at and after the axis, and the product of the last two.
@@ -53,14 +53,13 @@ impl<'a> ArgReduceSchedule<'a> {
         let Operation::ArgReduce(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
         let operand = data.operands[0];
-        let (shape, axis) = (cx.quantities(operand), operator.axis);
-        let parts = [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])];
-        if parts[1].most(cx.function)? > i32::MAX as u64 {
+        let shape = around(&cx.quantities(operand), operator.axis);
+        if shape[1].most(cx.function)? > i32::MAX as u64 {
             return Err(Unsupported::Positions);
         }
         let element = if cx.element(operand) == ElementType::Bool { ElementType::U8 } else { cx.element(operand) };
         let result_lane = memory_lane(cx.element(data.results[0]))?;
-        Ok(Self { cx, operand, shape: parts, element, lane: memory_lane(element)?, result_lane, search: operator.search })
+        Ok(Self { cx, operand, shape, element, lane: memory_lane(element)?, result_lane, search: operator.search })
     }
 
     /// Tests whether the axis may have no elements.
@@ -215,10 +214,6 @@ impl<'a> ArgReduceSchedule<'a> {
 }
 
 impl Schedule for ArgReduceSchedule<'_> {
-    fn requirements(&self) -> Requirements {
-        Requirements::default()
-    }
-
     fn kernels(&self, _shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let [outer, extent, inner] = &self.shape;
         let output = self.cx.group.outputs[0];
@@ -259,6 +254,6 @@ impl Schedule for ArgReduceSchedule<'_> {
             _ => search(&mut b)?,
         }
         let description = format!("search along a dimension, {used} at a time");
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }

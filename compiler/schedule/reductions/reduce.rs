@@ -10,7 +10,7 @@ use crate::schedule::arguments::Arguments;
 use crate::schedule::context::Context;
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
-use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::{Cells, Number, Quantity};
 use crate::schedule::technique::Technique;
@@ -52,10 +52,6 @@ impl<'a> ReduceSchedule<'a> {
 }
 
 impl Schedule for ReduceSchedule<'_> {
-    fn requirements(&self) -> Requirements {
-        Requirements::default()
-    }
-
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new("reduce");
         b.independent(true);
@@ -86,7 +82,7 @@ impl Schedule for ReduceSchedule<'_> {
         let description = format!("reduction, {lanes} at a time{way}");
         // Sums in 16 bits do not use the conversions of bytes to 32 bits, which are dead code.
         let kernel = if lowering.widening().is_some() { DEAD.after(b.finish()) } else { b.finish() };
-        Ok(vec![Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(kernel, arguments, description)])
     }
 }
 

@@ -10,7 +10,7 @@ use crate::schedule::elementwise::lanes::{memory_lane, widen};
 use crate::schedule::indexed::slices::copy_lanes;
 use crate::schedule::interface::{Lowered, Requirements, Schedule};
 use crate::schedule::pair::Pair;
-use crate::schedule::quantity::{Cells, Number, Quantity, product};
+use crate::schedule::quantity::{Cells, Number, Quantity, around, product};
 use crate::schedule::technique::Technique;
 use crate::schedule::unsupported::Unsupported;
 
@@ -38,12 +38,12 @@ impl<'a> ScanSchedule<'a> {
     pub fn new(cx: Context<'a>, root: Inst) -> Result<Self, Unsupported> {
         let Operation::Scan(operator) = cx.operation(root) else { return Err(cx.no_schedule(root)) };
         let data = &cx.function.insts[root];
-        let (operand, axis) = (data.operands[0], operator.axis);
-        let (shape, element) = (cx.quantities(operand), cx.element(operand));
+        let operand = data.operands[0];
+        let element = cx.element(operand);
         Ok(Self {
             cx,
             operand,
-            shape: [product(&shape[..axis]), shape[axis].clone(), product(&shape[axis + 1..])],
+            shape: around(&cx.quantities(operand), operator.axis),
             element,
             lane: memory_lane(element)?,
             reduction: Reduction::wrapping(operator.reduction, element)?,
@@ -91,7 +91,7 @@ impl Schedule for ScanSchedule<'_> {
             inner.row(b, lanes, self.cx.machine.masked_lanes, |b, i, active| scan.lines(b, &lines, i, active));
         });
         let description = format!("scan, {lanes} at a time");
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }
 

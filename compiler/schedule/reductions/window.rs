@@ -10,7 +10,7 @@ use crate::schedule::contraction::geometry::image_sizes::{Numbers, Sizes};
 use crate::schedule::elementwise::operands::ElementWise;
 use crate::schedule::elementwise::positions::{Hoisted, OutputPosition};
 use crate::schedule::elementwise::ranges::{Range, type_range, within};
-use crate::schedule::interface::{Lowered, Requirements, Schedule};
+use crate::schedule::interface::{Lowered, Schedule};
 use crate::schedule::pair::Pair;
 use crate::schedule::quantity::Quantity;
 use crate::schedule::technique::Technique;
@@ -100,10 +100,6 @@ impl<'a> WindowSchedule<'a> {
 }
 
 impl Schedule for WindowSchedule<'_> {
-    fn requirements(&self) -> Requirements {
-        Requirements::default()
-    }
-
     fn kernels(&self, shared: &[Pair]) -> Result<Vec<Lowered>, Unsupported> {
         let mut b = KernelBuilder::new(format!("window_{}x{}", self.size[0], self.size[1]));
         b.independent(true);
@@ -144,7 +140,7 @@ impl Schedule for WindowSchedule<'_> {
         });
         outcome?;
         let description = format!("windows of {}x{}, {lanes} channels at a time", self.size[0], self.size[1]);
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates: 0 }])
+        Ok(vec![Lowered::new(b.finish(), arguments, description)])
     }
 }
 

@@ -192,7 +192,7 @@ fn lower<'a>(schedule: &'a RowwiseSchedule<'a>, shared: &[Pair]) -> Result<Lower
     let kernel = b.finish();
     // Work on the once-a-row values alone is the same in all columns.
     let kernel = if across.is_some() { INVARIANTS.after(kernel) } else { kernel };
-    Ok(Lowered { kernel, arguments: arguments.finish(), description, multiply_accumulates: 0 })
+    Ok(Lowered::new(kernel, arguments, description))
 }
 
 /// Writes tiles of rows side by side. `single` writes one of the remaining rows if their number is known only at run time.

@@ -4,6 +4,8 @@ use super::contraction::Contraction;
 use crate::kernel::{Buffer, KernelBuilder};
 use crate::schedule::arguments::{Arguments, Elements};
 use crate::schedule::context::Context;
+use crate::schedule::contraction::operands::panels::filling::Stored;
+use crate::schedule::contraction::operands::panels::{Panels, packing};
 use crate::schedule::contraction::operands::weights::Weights;
 use crate::schedule::contraction::rows::staging::Staging;
 use crate::schedule::elementwise::lanes::memory_lane;
@@ -12,19 +14,21 @@ use crate::schedule::interface::Requirements;
 use crate::schedule::pair::Pair;
 use crate::schedule::unsupported::Unsupported;
 
-/// Declares a contraction's input.
+/// Declares a contraction's input, and its weights in panels.
 ///
 /// # Errors
 /// [`Unsupported`] if the element type has no arithmetic.
-pub fn declare_input(
+pub fn declare<'p>(
     cx: &Context<'_>,
     b: &mut KernelBuilder,
     arguments: &mut Arguments,
     work: &Contraction,
+    panels: impl Iterator<Item = &'p Panels> + Clone,
     shared: &[Pair],
-) -> Result<Buffer, Unsupported> {
+) -> Result<(Buffer, Stored), Unsupported> {
     let elements = Elements::new(memory_lane(work.element)?, cx.most_elements(work.input)?);
-    Ok(arguments.operand(b, "input", work.input, elements, shared))
+    let input = arguments.operand(b, "input", work.input, elements, shared);
+    Ok((input, packing::declare(cx.packed, b, panels, &work.weights, arguments)))
 }
 
 /// Returns the needs of a contraction and its element-wise work: the ring, and pairs that may share memory. `once` states that the input is

@@ -109,16 +109,20 @@ impl Contraction {
         are_plain && run.next_multiple_of(Form::Sixteens.group()) <= most * run
     }
 
+    /// Tests whether products are of bytes, and of constants that fit signed bytes.
+    pub fn multiplies_constant_bytes(&self) -> bool {
+        self.element.bits() == 8 && self.weights.are_whole_bytes() && self.weights.fit_signed_byte(self.open) && !self.open
+    }
+
     /// Tests whether the bytes of two pixels can share a word. Their sums take all 32 bits.
     fn takes_pixel_pairs(&self, levels: &[&Machine]) -> bool {
         let geometry = &self.geometry;
-        let are_bytes = self.weights.are_whole_bytes() && self.weights.fit_signed_byte(self.open) && self.element.bits() == 8;
         let is_plain = geometry.groups == 1
             && geometry.sizes.is_none()
             && geometry.matrices.is_empty()
             && geometry.is_one_phase()
             && geometry.channel_planes.is_none();
-        are_bytes && is_plain && !self.open && levels.len() == 1 && self.products_in_32_bits().is_none()
+        self.multiplies_constant_bytes() && is_plain && levels.len() == 1 && self.products_in_32_bits().is_none()
     }
 
     /// True if rows are staged as halves where products take bytes of words apart: enough products share each of them. A long row that is a single

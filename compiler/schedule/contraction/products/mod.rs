@@ -174,7 +174,7 @@ impl Schedule for ProductsSchedule<'_> {
             Way::Rows => "products with run-time extents, by rows".into(),
             Way::Panels(_) => "products with run-time extents, by panels".into(),
         };
-        Ok(vec![Lowered { kernel: b.finish(), arguments: arguments.finish(), description, multiply_accumulates }])
+        Ok(vec![Lowered { multiply_accumulates, ..Lowered::new(b.finish(), arguments, description) }])
     }
 }
 

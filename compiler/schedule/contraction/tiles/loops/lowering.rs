@@ -10,7 +10,6 @@ use crate::schedule::contraction::geometry::places::Image;
 use crate::schedule::contraction::operands::moved::Lacking;
 use crate::schedule::contraction::operands::panels::cuts::Cuts;
 use crate::schedule::contraction::operands::panels::filling::Stored;
-use crate::schedule::contraction::operands::panels::packing;
 use crate::schedule::contraction::rows::staging::Ring;
 use crate::schedule::contraction::table::rounds::unrolled_segments;
 use crate::schedule::elementwise::operands::ElementWise;
@@ -102,7 +101,7 @@ pub(in crate::schedule::contraction) fn lower(schedule: &DirectSchedule<'_>, sha
         schedule.phases.first().map_or(0, |phase| phase.unroll),
     );
     let multiply_accumulates = schedule.work.geometry.multiply_accumulates();
-    Ok(Lowered { kernel: b.finish(), arguments: lowering.arguments.finish(), description, multiply_accumulates })
+    Ok(Lowered { multiply_accumulates, ..Lowered::new(b.finish(), lowering.arguments, description) })
 }
 
 /// Declares the scratch memory of filled panels. `None` if products read weights as they are stored.
@@ -118,9 +117,8 @@ impl<'a> Lowering<'a> {
     fn new(schedule: &'a DirectSchedule<'a>, b: &mut KernelBuilder, shared: &[Pair]) -> Result<Self, Unsupported> {
         let work = &schedule.work;
         let mut arguments = Arguments::default();
-        let input = needs::declare_input(&schedule.cx, b, &mut arguments, work, shared)?;
-        let stored =
-            packing::declare(schedule.cx.packed, b, schedule.phases.iter().map(|phase| &phase.panels), &work.weights, &mut arguments);
+        let panels = schedule.phases.iter().map(|phase| &phase.panels);
+        let (input, stored) = needs::declare(&schedule.cx, b, &mut arguments, work, panels, shared)?;
         let mut element_wise = schedule.element_wise.clone();
         let biased = work.bias.is_some() || !element_wise.offsets().is_empty() || schedule.form.has_excess();
         let initial = biased.then(|| {
