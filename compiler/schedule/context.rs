@@ -1,6 +1,6 @@
 //! Input of a schedule.
 
-mod division;
+mod sharing;
 
 use super::quantity::{Quantity, product};
 use super::technique::{Technique, Techniques};
@@ -12,7 +12,7 @@ use crate::machine::{Isa, MACHINES, Machine};
 use crate::schedule::contraction::operands::panels::packing::PackedWeights;
 use crate::schedule::contraction::operands::panels::strips::COMMON;
 use crate::schedule::contraction::operands::weights::Weights;
-pub use division::{Division, Threads};
+pub use sharing::{Sharing, Threads};
 
 /// Minimum vectors of a row for which the lanes that the last vector wastes do not matter.
 const FULL_VECTORS: u64 = 8;
@@ -37,7 +37,7 @@ pub struct Context<'a> {
     /// Goal of the code: speed or size.
     pub goal: Goal,
     /// Blocks of slices and threads that share the work.
-    pub division: Division,
+    pub sharing: Sharing,
     /// `true` if products of pixels stage rows even if they need not. Their results may then overwrite their input. This costs scratch memory and
     /// some time.
     pub stages: bool,
@@ -115,7 +115,7 @@ impl<'a> Context<'a> {
             }
             shape.push(known.unwrap_or(1));
         }
-        match (last, self.division.block) {
+        match (last, self.sharing.block) {
             (Some(last), Some(block)) => shape[last] = block,
             (Some(_), None) => return Err(Unsupported::DynamicShape),
             (None, _) => {}

@@ -28,7 +28,7 @@ mod whole;
 
 pub use arguments::Argument;
 pub use choose::is_compiled;
-pub use context::{Context, Division, Goal, Threads};
+pub use context::{Context, Goal, Sharing, Threads};
 pub use contraction::operands::panels::packing::PackedWeights;
 pub use interface::{Lowered, Requirements, Schedule};
 pub use pair::Pair;

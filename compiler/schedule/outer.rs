@@ -60,7 +60,7 @@ impl<'a> Choice<'a> {
             return Ok(Self::Whole(Whole::new(cx, schedule)));
         };
         let of_block = |slices: u64| {
-            let cx = Context { division: cx.division.of_block(slices), ..cx };
+            let cx = Context { sharing: cx.sharing.of_block(slices), ..cx };
             Ok(Whole::new(cx, choose_whole(cx)?))
         };
         let kinds = outer.blocks.iter().map(|&slices| of_block(slices)).collect::<Result<_, _>>()?;

@@ -38,7 +38,7 @@ impl<'a> Whole<'a> {
         needs.may_share.retain(in_turn);
         needs.may_slide.retain(in_turn);
         needs.if_staged.retain(in_turn);
-        if self.cx.division.is_for_threads() {
+        if self.cx.sharing.is_for_threads() {
             if needs.divides.is_some() {
                 needs.may_share.retain(|pair| !needs.whole_only.contains(pair));
             }
@@ -58,7 +58,7 @@ impl<'a> Whole<'a> {
 
     /// Returns the number of ranges that need scratch memory.
     pub fn scratch_ranges(&self) -> u64 {
-        if self.schedule.requirements().gives_ranges_scratch() { self.cx.division.ranges() } else { 1 }
+        if self.schedule.requirements().gives_ranges_scratch() { self.cx.sharing.ranges() } else { 1 }
     }
 
     /// Writes the kernels. `shared` are the pairs that do share memory.
@@ -77,10 +77,10 @@ impl<'a> Whole<'a> {
             lowered.kernel = kernel;
             extent = Some(rounds);
         }
-        if self.cx.division.is_for_threads() {
+        if self.cx.sharing.is_for_threads() {
             let vector_bytes = self.cx.machine.vector_bytes().into();
             let whole: Vec<i64> = extent.map_or(vec![], |extent| vec![0, extent as i64]);
-            most_ranges = self.cx.division.most_ranges(instructions(&lowered.kernel, &whole, vector_bytes));
+            most_ranges = self.cx.sharing.most_ranges(instructions(&lowered.kernel, &whole, vector_bytes));
             if extent.is_none()
                 && most_ranges > 1
                 && let Some(InRanges { kernel, rounds }) = range::of_rounds(&lowered.kernel, &places(&lowered.arguments, shared))

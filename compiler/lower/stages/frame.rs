@@ -10,7 +10,7 @@ use crate::lower::search::special::{Overwriting, Shortened};
 use crate::machine::Machine;
 use crate::parallel::Memo;
 use crate::plan::{Order, Plan, PlanError, Request};
-use crate::schedule::{Context, Division, PackedWeights, Unsupported};
+use crate::schedule::{Context, PackedWeights, Sharing, Unsupported};
 
 /// Data that all stages read: see the module.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ impl<'a> Frame<'a> {
             levels: self.machines,
             packed: self.packed,
             goal: self.options.goal,
-            division: Division::among(self.options.threads),
+            sharing: Sharing::among(self.options.threads),
             stages: self.overwriting.holds(group),
             in_short_sections: self.shortens(group),
             techniques: self.options.techniques,

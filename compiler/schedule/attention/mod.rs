@@ -136,7 +136,7 @@ impl<'a> AttentionSchedule<'a> {
 impl AttentionSchedule<'_> {
     /// Returns the number of heads of keys, along which the kernel is divided. `None` if there is too little work.
     fn extent(&self) -> Option<u64> {
-        (self.batch.is(1) && self.shape.groups > 1 && self.cx.division.is_worth_long_ranges(self.multiply_accumulates()))
+        (self.batch.is(1) && self.shape.groups > 1 && self.cx.sharing.is_worth_long_ranges(self.multiply_accumulates()))
             .then_some(self.shape.groups)
     }
 

@@ -171,7 +171,7 @@ impl BlockSchedule<'_> {
     fn extent(&self, shared: &[Pair]) -> Option<u64> {
         let apart = shared.iter().all(|pair| pair.read != self.left);
         let panels = self.cuts().count();
-        (apart && panels > 1 && self.cx.division.is_worth_long_ranges(self.multiply_accumulates())).then_some(panels)
+        (apart && panels > 1 && self.cx.sharing.is_worth_long_ranges(self.multiply_accumulates())).then_some(panels)
     }
 }
 

@@ -115,7 +115,7 @@ impl<'a> DepthwisePlanes<'a> {
     /// Returns the number of channels, along which the kernel is divided. `None` if there is too little work.
     fn extent(&self) -> Option<u64> {
         let geometry = &self.work.geometry;
-        (geometry.channels > 1 && self.cx.division.is_worth_ranges(geometry.multiply_accumulates())).then_some(geometry.channels)
+        (geometry.channels > 1 && self.cx.sharing.is_worth_ranges(geometry.multiply_accumulates())).then_some(geometry.channels)
     }
 
     /// Tests whether the output may start where the input starts: a pixel of an image then overwrites no later image. Slices of a block must have equal
@@ -123,7 +123,7 @@ impl<'a> DepthwisePlanes<'a> {
     fn may_overwrite(&self) -> bool {
         let (cx, work) = (&self.cx, &self.work);
         let [read, written] = [work.geometry.input_size, work.geometry.output_size].map(|[rows, columns]| rows * columns);
-        let fits = if cx.division.is_whole() { written <= read } else { written == read };
+        let fits = if cx.sharing.is_whole() { written <= read } else { written == read };
         let [output] = cx.group.outputs[..] else { return false };
         let is_operand = cx.group.epilogue().is_some_and(|epilogue| epilogue.operands.contains(&work.input));
         fits && cx.element(output).bits() == work.element.bits() && !is_operand

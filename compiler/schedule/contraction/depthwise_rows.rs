@@ -359,7 +359,7 @@ impl Lowering<'_> {
     /// Returns the first of some rows, which is not the last one before their end. The minimum with `end − 2` does not change it, but shows that the next row is in
     /// the range, too.
     fn before_last(&self, b: &mut KernelBuilder, Range { start: row, end }: Range<Value>) -> Value {
-        if self.range.is_none() || !self.schedule.cx.division.is_for_threads() {
+        if self.range.is_none() || !self.schedule.cx.sharing.is_for_threads() {
             return row;
         }
         let most = b.scale_index(end, 1, -2);

@@ -250,7 +250,7 @@ impl<'a> DirectSchedule<'a> {
         geometry.pixels() <= most_pixels(self.cx.machine, self.tile)
             && geometry.matrices.is_empty()
             && geometry.sizes.is_none()
-            && self.cx.division.is_whole()
+            && self.cx.sharing.is_whole()
     }
 
     /// Tests whether a segment is a tap. Otherwise it is a row of taps that are contiguous in the staged row and in the filter.
@@ -354,7 +354,7 @@ fn form(cx: &Context<'_>, work: &Contraction) -> Form {
     }
     let serves = |level: &&Machine| level.combines_lanes();
     let are_constant = !matches!(work.weights, Weights::Computed { .. }) && work.weights.sparse_elements().is_none();
-    let is_image = geometry.pixels() > 1 && geometry.groups == 1 && geometry.matrices.is_empty() && cx.division.is_whole();
+    let is_image = geometry.pixels() > 1 && geometry.groups == 1 && geometry.matrices.is_empty() && cx.sharing.is_whole();
     if !cx.uses(Technique::Neighbours)
         || form != Form::Float
         || cx.goal == Goal::Size
@@ -409,7 +409,7 @@ fn overwritten_if_staged(cx: Context<'_>, work: &Contraction) -> Option<Pair> {
 /// not staged are one row, or enough rows for ranges. With `in_short`, all pixels are one row in short sections. Otherwise returns the
 /// additional elements that short sections would move, if they are shorter than rows.
 fn fold_pixels(cx: &Context<'_>, work: &mut Contraction, staged: Option<Form>, in_short: bool) -> Option<u64> {
-    let threads = cx.division.ranges();
+    let threads = cx.sharing.ranges();
     // The rest of a section takes a third of a tile's work for each pixel.
     let of_words = words(cx.machine, staged.unwrap_or(Form::Signed16)).filter(|_| cx.machine.takes_words_apart());
     let tile = of_words.map_or(1, |words| words.tile.pixels);
@@ -497,12 +497,11 @@ impl DirectSchedule<'_> {
         let work = &self.work;
         let geometry = &work.geometry;
         let is_one_image = geometry.sizes.is_none() && geometry.matrices.is_empty() && geometry.batch * geometry.planes.output == 1;
-        if !self.cx.division.is_worth_memory_of_ranges(geometry.multiply_accumulates())
-            || !is_one_image && !self.cx.division.is_for_threads()
+        if !self.cx.sharing.is_worth_memory_of_ranges(geometry.multiply_accumulates()) || !is_one_image && !self.cx.sharing.is_for_threads()
         {
             return None;
         }
-        if self.cx.division.is_for_threads() {
+        if self.cx.sharing.is_for_threads() {
             return self.ranges_for_threads(shared);
         }
         let overwrites = shared.iter().any(|pair| pair.read == work.input);
@@ -536,7 +535,7 @@ impl DirectSchedule<'_> {
 
     /// Returns the time of the longest range of a division, in thousandths of the whole.
     fn longest_range(&self, ranges: Ranges) -> u64 {
-        let threads = self.cx.division.ranges();
+        let threads = self.cx.sharing.ranges();
         match ranges {
             Ranges::Matrices { count, .. } => equal_share(count, threads),
             Ranges::Rows(rows) => {

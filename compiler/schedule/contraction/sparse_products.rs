@@ -43,7 +43,7 @@ const OF_FILLING: u64 = 8;
 pub fn takes(cx: &Context<'_>, work: &Contraction) -> bool {
     let geometry = &work.geometry;
     let is_plain = geometry.groups == 1 && geometry.matrices.is_empty() && geometry.sizes.is_none() && geometry.channel_planes.is_none();
-    let is_of_pixels = is_plain && geometry.is_pointwise() && work.element == ElementType::F32 && cx.division.is_whole();
+    let is_of_pixels = is_plain && geometry.is_pointwise() && work.element == ElementType::F32 && cx.sharing.is_whole();
     let combines_lanes = cx.machine.combines_lanes();
     if !cx.uses(Technique::Sparse) || !is_of_pixels || !combines_lanes || work.open || !work.weights.are_floats() {
         return false;
@@ -163,7 +163,7 @@ impl<'a> SparseProducts<'a> {
     /// another one writes.
     fn ranges(&self, shared: &[Pair]) -> Option<Ranges> {
         let (blocks, panels) = (self.work.geometry.output_size[0], self.cuts().count());
-        if !self.cx.division.is_worth_long_ranges(self.multiply_accumulates()) {
+        if !self.cx.sharing.is_worth_long_ranges(self.multiply_accumulates()) {
             return None;
         }
         match (blocks, panels) {

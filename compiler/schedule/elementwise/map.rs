@@ -32,7 +32,7 @@ impl<'a> MapSchedule<'a> {
         let work = ElementWise::new(cx, None)?;
         let all = product(work.shape());
         let elements = all.as_known().and_then(|n| u64::try_from(n).ok()).filter(|_| work.is_flat());
-        let worth_it = elements.filter(|n| cx.division.is_worth_ranges(n.saturating_mul(work.operations())));
+        let worth_it = elements.filter(|n| cx.sharing.is_worth_ranges(n.saturating_mul(work.operations())));
         let vectors = worth_it.map(|n| Ok(n.div_ceil(lanes(cx, &work, &all)?.into()))).transpose()?;
         Ok(Self { cx, work, vectors: vectors.filter(|&vectors| vectors > 1) })
     }

@@ -44,7 +44,7 @@ fn check_for(
         levels,
         packed: &packed,
         goal: crate::schedule::Goal::Speed,
-        division: crate::schedule::Division::among(crate::schedule::Threads::ALONE),
+        sharing: crate::schedule::Sharing::among(crate::schedule::Threads::ALONE),
         stages: false,
         in_short_sections: false,
         techniques: crate::schedule::Techniques::ALL,

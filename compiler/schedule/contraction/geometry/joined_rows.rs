@@ -18,7 +18,7 @@ impl Contraction {
         let pixels = rows.saturating_mul(width);
         let is_plain =
             geometry.sizes.is_none() && geometry.sections.is_none() && geometry.matrices.is_empty() && geometry.channel_planes.is_none();
-        let is_whole = is_plain && geometry.is_one_plane() && geometry.is_one_phase() && geometry.groups == 1 && cx.division.is_whole();
+        let is_whole = is_plain && geometry.is_one_plane() && geometry.is_one_phase() && geometry.groups == 1 && cx.sharing.is_whole();
         let weights = self.weights.len();
         let is_read_again = rows > 1 && pixels <= JOINED.pixels && weights >= JOINED.weights;
         let height = geometry.phases[1].padded(geometry.input_size[0]);

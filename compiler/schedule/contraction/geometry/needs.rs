@@ -70,9 +70,9 @@ pub fn divided_rows(cx: &Context<'_>, work: &Contraction, shared: &[Pair]) -> Op
     let geometry = &work.geometry;
     let rows = geometry.output_size[0];
     // Windows read elements that another range might already have overwritten.
-    let is_one = geometry.batch == 1 || cx.division.is_for_threads();
+    let is_one = geometry.batch == 1 || cx.sharing.is_for_threads();
     let apart = shared.iter().all(|pair| pair.read != work.input) && is_one && geometry.sizes.is_none();
-    (apart && rows > 1 && cx.division.is_worth_ranges(geometry.multiply_accumulates())).then_some(rows)
+    (apart && rows > 1 && cx.sharing.is_worth_ranges(geometry.multiply_accumulates())).then_some(rows)
 }
 
 /// Returns the input and the output of a contraction, if the output may overwrite the input once rows are staged.

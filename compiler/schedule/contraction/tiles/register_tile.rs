@@ -86,7 +86,7 @@ impl Wanted {
             width: geometry.windows(2).max(1),
             outputs: geometry.outputs / geometry.groups,
             depth: geometry.per_output(),
-            in_blocks: !cx.division.is_whole(),
+            in_blocks: !cx.sharing.is_whole(),
             is_one_row: geometry.output_size[0] * geometry.planes.output == 1,
             joins_rests: joins_rests(cx, work, form),
         }

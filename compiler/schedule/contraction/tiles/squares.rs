@@ -35,7 +35,7 @@ impl Contraction {
         if !takes || !cx.uses(Technique::Squares) || !are_several || cx.goal == Goal::Size {
             return None;
         }
-        let is_alone = cx.levels.iter().all(|level| level.byte_squares) && cx.division.is_whole();
+        let is_alone = cx.levels.iter().all(|level| level.byte_squares) && cx.sharing.is_whole();
         // Products never read elements after those of a pixel that stays in its place.
         let are_whole = (geometry.channels / geometry.groups).is_multiple_of(EIGHT);
         match is_alone {

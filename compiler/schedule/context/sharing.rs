@@ -1,4 +1,4 @@
-//! Division of a group's work: into blocks of slices, which are calls of their own, and into ranges for threads. Schedules ask questions, each with
+//! Sharing of a group's work: among blocks of slices, which are calls of their own, and among ranges for threads. Schedules ask questions, each with
 //! its reason. They read no number of slices or threads, so a kernel changes only where a question says why.
 
 /// Multiply-accumulate operations below which kernels are not split if the caller sets no number of threads. They take about as long as waking a
@@ -31,21 +31,21 @@ impl Threads {
     }
 }
 
-/// The division of a group's work.
+/// The sharing of a group's work among blocks and threads.
 #[derive(Clone, Copy)]
-pub struct Division {
+pub struct Sharing {
     threads: Threads,
     /// Slices of a block, if the group is computed slice by slice: see [`crate::schedule::outer`].
     pub(super) block: Option<u64>,
 }
 
-impl Division {
-    /// Divides a whole group among threads.
+impl Sharing {
+    /// Shares a whole group among threads.
     pub const fn among(threads: Threads) -> Self {
         Self { threads, block: None }
     }
 
-    /// Divides a block of slices instead.
+    /// Shares a block of slices instead.
     #[must_use]
     pub const fn of_block(self, slices: u64) -> Self {
         Self { block: Some(slices), ..self }
