@@ -119,7 +119,7 @@ pub(super) fn load(bytes: &Arc<dyn Bytes>, options: &LoadOptions) -> Result<Modu
     let mut given = Given::new(options, samples);
     loop {
         let (loaded, found) = load_with(&file, &entries, &given);
-        // The next attempt knows more of the inputs: values that operators asked for, or narrower ranges of extents.
+        // The next attempt knows more of the inputs: values that operators asked for, or narrower ranges of extents. So there is a last one.
         if !given.learn(found) {
             let mut module = loaded?;
             metadata::add_normalizations(&mut module, &entries, slice);

@@ -286,11 +286,24 @@ impl Graph<'_> {
         false
     }
 
-    /// Makes two extents equal, if both are extents of inputs. Different static extents are left to the type rules.
+    /// Requires two extents to be equal. Different static extents are left to the type rules. If both are extents of inputs with different ranges, the
+    /// common range becomes a fact.
     ///
     /// # Errors
     /// When they need not be equal.
     pub fn equate(&mut self, a: Extent, b: Extent) -> Result<(), Error> {
+        let outcome = self.make_equal(a, b);
+        if let Err(Error::UnrelatedExtents { a: Extent::Value(a), b: Extent::Value(b) }) = outcome {
+            self.note_common_range(a, b);
+        }
+        outcome
+    }
+
+    /// Makes two extents equal, if both are extents of inputs with one range, or if they are always equal. Nothing follows if they are not.
+    ///
+    /// # Errors
+    /// When they need not be equal.
+    pub(super) fn make_equal(&mut self, a: Extent, b: Extent) -> Result<(), Error> {
         let (a, b) = match (a, b) {
             (Extent::Value(a), Extent::Value(b)) if a != b => (a, b),
             (extent @ Extent::Value(_), Extent::Static(must_be)) | (Extent::Static(must_be), extent @ Extent::Value(_)) => {
@@ -308,7 +321,6 @@ impl Graph<'_> {
         if self.are_equal(Extent::Value(a), Extent::Value(b)) {
             return self.unify(a, b);
         }
-        self.note_common_range(a, b);
         Err(Error::UnrelatedExtents { a: Extent::Value(a), b: Extent::Value(b) })
     }
 

@@ -125,7 +125,7 @@ impl Graph<'_> {
 
     /// Makes two extents equal, unless both are static. Returns whether they are equal.
     fn equate_unless_known(&mut self, a: Extent, b: Extent) -> bool {
-        (a.as_static().is_none() || b.as_static().is_none()) && self.equate(a, b).is_ok()
+        (a.as_static().is_none() || b.as_static().is_none()) && self.make_equal(a, b).is_ok()
     }
 
     /// Tests whether two extents are always equal.

@@ -1,6 +1,7 @@
 //! Graphs: folding, movement that changes nothing, extents that must be equal.
 
 use super::elements::{Elements, ListItem};
+use super::facts::{InputExtent, Measured};
 use super::movement::inverse;
 use super::{Graph, extents};
 use crate::ir::{ConstantData, ElementType, Extent, IndexOperation, Interval, Module, Op, ScalarOp, TensorType, Type, Value};
@@ -120,6 +121,17 @@ fn extents_of_inputs_that_meet_become_one() {
     assert_eq!(g.extents(x), g.extents(y));
     assert_eq!(g.extents(sum), g.extents(x));
     assert!(matches!(g.meet(&[x, z]), Err(Error::UnrelatedExtents { .. })), "their bounds differ");
+    // Only a requirement is a fact, and not the question whether extents stay equal.
+    for (input, value) in [x, z].into_iter().enumerate() {
+        let Extent::Value(index) = g.extents(value)[0] else { panic!("the extent is dynamic") };
+        g.inputs.push(Measured { index, of: InputExtent { input, dimension: 0 } });
+    }
+    let other = g.extents(z)[0];
+    assert_eq!(g.kept(x, 0, other, false), Ok(None));
+    assert!(!g.facts.is_renewed());
+    assert!(g.meet(&[x, z]).is_err() && g.facts.is_renewed());
+    let facts = [0, 1].map(|input| g.facts.interval(InputExtent { input, dimension: 0 }).map(|interval| interval.high));
+    assert_eq!(facts, [Some(7); 2]);
     let fixed = parameter(&mut g, &[4, 3]);
     assert!(matches!(g.meet(&[x, fixed]), Err(Error::FixedExtent { must_be: 4, .. })));
 }
