@@ -58,6 +58,14 @@ struct Round {
     number: i64,
 }
 
+/// A run of a loop, or of positions between two barriers.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    number: u32,
+    /// The round around it.
+    around: u32,
+}
+
 /// The depth of positions in the tree. Workgroups are around them.
 const POSITIONS: u32 = 2;
 
@@ -65,10 +73,10 @@ const POSITIONS: u32 = 2;
 struct Rounds(Vec<Round>);
 
 impl Rounds {
-    /// Adds a round inside another one.
-    fn add(&mut self, outer: u32, run: u32, number: i64) -> u32 {
-        let depth = self.0[outer as usize].depth + 1;
-        self.0.push(Round { outer, depth, run, number });
+    /// Adds a round of a run.
+    fn add(&mut self, run: Run, number: i64) -> u32 {
+        let depth = self.get(run.around).depth + 1;
+        self.0.push(Round { outer: run.around, depth, run: run.number, number });
         self.0.len() as u32 - 1
     }
 
@@ -110,9 +118,12 @@ impl Visitors {
     /// Notes that a round reads. A reader with an order to it can be left out, since later rounds race with this round if they race with that reader.
     /// This round can be left out if two rounds of one run are readers. A later round races with one of them if it races with this round.
     fn read(&mut self, rounds: &Rounds, now: u32) {
-        self.readers.retain(|reader| rounds.race(*reader, now).is_some());
-        let others: SmallVec<[u32; 4]> =
-            self.readers.iter().filter_map(|&reader| rounds.race(reader, now)).map(|[other, _]| other).collect();
+        let mut others: SmallVec<[u32; 4]> = SmallVec::new();
+        self.readers.retain(|reader| {
+            let race = rounds.race(*reader, now);
+            others.extend(race.map(|[other, _]| other));
+            race.is_some()
+        });
         let is_of_one_run = |a: u32, b: u32| a != b && rounds.get(a).run == rounds.get(b).run;
         if !others.iter().enumerate().any(|(number, &a)| others[..number].iter().any(|&b| is_of_one_run(a, b))) {
             self.readers.push(now);
@@ -124,10 +135,15 @@ impl Visitors {
         let races = |other: &u32| rounds.race(*other, now).is_some();
         let writer = self.writer.filter(races);
         match access {
-            Access::Read => self.read(rounds, now),
-            Access::Write => self.writer = Some(now),
+            Access::Read => {
+                self.read(rounds, now);
+                writer
+            }
+            Access::Write => {
+                self.writer = Some(now);
+                writer.or_else(|| self.readers.iter().copied().find(races))
+            }
         }
-        writer.or_else(|| self.readers.iter().copied().filter(|_| access == Access::Write).find(races))
     }
 }
 
@@ -139,14 +155,14 @@ pub struct Visits {
     rounds: Rounds,
     /// The current round.
     now: u32,
-    /// Open loops, innermost last: the number of the run, and the round around the loop.
-    open: Vec<(u32, u32)>,
+    /// Runs of open loops, innermost last.
+    open: Vec<Run>,
     /// The number of runs of loops so far.
     runs: u32,
     /// The number of the current or last outermost loop's run. It stays 0 in a grid.
     outermost: u32,
-    /// The current workgroup, and its run between two barriers.
-    group: (u32, u32),
+    /// The run of the current workgroup's positions.
+    group: Run,
     /// The rounds of the workgroup's positions since the last barrier; 0 before a position runs.
     positions: Vec<u32>,
     /// The buffers that a workgroup shares.
@@ -169,7 +185,7 @@ impl Visits {
             open: vec![],
             runs: 0,
             outermost: 0,
-            group: (0, 0),
+            group: Run::default(),
             positions: vec![],
             shared: kernel.buffers.iter().enumerate().filter(is_shared).map(|(number, _)| number).collect(),
             visitors: kernel.buffers.iter().map(of_buffer).collect(),
@@ -178,7 +194,7 @@ impl Visits {
 
     /// Starts a workgroup of so many positions.
     pub fn begin_group(&mut self, positions: usize) {
-        self.group.0 = self.rounds.add(0, 0, 0);
+        self.group.around = self.rounds.add(Run::default(), 0);
         self.positions = vec![0; positions];
         self.barrier();
         for &buffer in &self.shared {
@@ -189,7 +205,7 @@ impl Visits {
     /// Orders what the positions of the workgroup did before what they do from here on.
     pub fn barrier(&mut self) {
         self.runs += 1;
-        self.group.1 = self.runs;
+        self.group.number = self.runs;
         self.positions.fill(0);
     }
 
@@ -198,7 +214,7 @@ impl Visits {
         // A position that failed has left its loops.
         self.open.clear();
         if self.positions[slot] == 0 {
-            self.positions[slot] = self.rounds.add(self.group.0, self.group.1, position.into());
+            self.positions[slot] = self.rounds.add(self.group, position.into());
         }
         self.now = self.positions[slot];
     }
@@ -210,18 +226,18 @@ impl Visits {
             self.outermost = self.runs;
             self.rounds.0.truncate(1);
         }
-        self.open.push((self.runs, self.now));
+        self.open.push(Run { number: self.runs, around: self.now });
     }
 
     /// Starts a round of the innermost loop.
     pub fn round(&mut self, counter: i64) {
-        let Some(&(run, outer)) = self.open.last() else { return };
-        self.now = self.rounds.add(outer, run, counter);
+        let Some(&run) = self.open.last() else { return };
+        self.now = self.rounds.add(run, counter);
     }
 
     /// Ends the innermost loop.
     pub fn leave(&mut self) {
-        self.now = self.open.pop().map_or(0, |(_, outer)| outer);
+        self.now = self.open.pop().map_or(0, |run| run.around);
     }
 
     /// Starts a new copy of a buffer, without visitors. Returns the visits of the copy before.
