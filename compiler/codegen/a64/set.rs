@@ -55,7 +55,7 @@ impl InstructionSet for Arm64 {
 
     const ALIGNMENT: usize = 16;
     const LOOP_ALIGNMENT: usize = 4;
-    const NOTHING: &'static [u8] = &0xD503_201F_u32.to_le_bytes();
+    const NOTHING: &'static [&'static [u8]] = &[&0xD503_201F_u32.to_le_bytes()];
     // BRK.
     const STOP: &'static [u8] = &0xD420_0000_u32.to_le_bytes();
 

@@ -30,9 +30,12 @@ impl<R> Default for Buffer<R> {
 }
 
 impl<R> Buffer<R> {
-    /// Adds copies of an instruction, to a number of bytes.
-    pub(super) fn repeat(&mut self, instruction: &[u8], bytes: usize) {
-        self.bytes.extend(instruction.iter().cycle().take(bytes));
+    /// Adds a number of bytes: the longest of some instructions that fit. The shortest is first.
+    pub(super) fn fill(&mut self, instructions: &[&[u8]], mut bytes: usize) {
+        while let Some(longest) = instructions.iter().rfind(|instruction| instruction.len() <= bytes) {
+            self.bytes.extend_from_slice(longest);
+            bytes -= longest.len();
+        }
     }
 
     /// Adds a relocation of the place that the next bytes fill.

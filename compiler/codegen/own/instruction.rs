@@ -72,8 +72,8 @@ pub trait InstructionSet {
     const ALIGNMENT: usize;
     /// Alignment of the heads of innermost loops, a power of two.
     const LOOP_ALIGNMENT: usize;
-    /// The shortest instruction that does nothing.
-    const NOTHING: &'static [u8];
+    /// Instructions that do nothing, the shortest first.
+    const NOTHING: &'static [&'static [u8]];
     /// An instruction that stops the program. It fills bytes between the code and its constants, which are never run.
     const STOP: &'static [u8];
     /// `true` if moves of the allocator that change nothing are removed.
@@ -143,10 +143,6 @@ pub trait InstructionSet {
     /// Writes the jump in one of its encodings, given by its place among the reaches, over `bytes`.
     fn jump(&self, condition: Option<Self::Condition>, reach: usize, distance: i64, bytes: &mut [u8]);
 
-    /// Instructions that do nothing, to a number of bytes.
-    fn pad(&self, bytes: usize, code: &mut Buffer<Self::Reference>) {
-        code.repeat(Self::NOTHING, bytes);
-    }
     /// Writes the distance between an instruction's reference and the constant into the field, which begins at the first byte given.
     ///
     /// # Errors

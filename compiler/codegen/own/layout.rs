@@ -130,7 +130,7 @@ fn finish<S: InstructionSet>(
     let instruction_bytes = code.bytes.len();
     if !pool.is_empty() {
         let missing = instruction_bytes.next_multiple_of(S::ALIGNMENT) - instruction_bytes;
-        code.repeat(S::STOP, missing);
+        code.fill(&[S::STOP], missing);
         let start = code.bytes.len();
         for named in code.take_references() {
             set.refer(named.reference, (start + named.offset as usize - named.at) as i64, &mut code.bytes[named.at..])?;
@@ -145,7 +145,7 @@ impl<S: InstructionSet> Layout<'_, S> {
     fn block(&mut self, index: usize) -> Result<(), AssemblyError> {
         if self.flat.function.ordered(index).hot {
             let length = self.code.bytes.len();
-            self.set.pad(length.next_multiple_of(S::LOOP_ALIGNMENT) - length, &mut self.code);
+            self.code.fill(S::NOTHING, length.next_multiple_of(S::LOOP_ALIGNMENT) - length);
         }
         self.starts[index] = self.code.bytes.len();
         if self.threads[index] != index {

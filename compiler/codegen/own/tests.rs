@@ -104,7 +104,7 @@ impl InstructionSet for ToySet {
 
     const ALIGNMENT: usize = 4;
     const LOOP_ALIGNMENT: usize = 8;
-    const NOTHING: &'static [u8] = &[NOP];
+    const NOTHING: &'static [&'static [u8]] = &[&[NOP]];
     const STOP: &'static [u8] = &[0xFF];
 
     fn registers(&self) -> MachineEnv {

@@ -31,7 +31,7 @@ impl InstructionSet for Riscv32 {
 
     const ALIGNMENT: usize = 4;
     const LOOP_ALIGNMENT: usize = 4;
-    const NOTHING: &'static [u8] = &0x0001_u16.to_le_bytes();
+    const NOTHING: &'static [&'static [u8]] = &[&0x0001_u16.to_le_bytes()];
     // The instruction that no processor has.
     const STOP: &'static [u8] = &[0, 0];
 

@@ -103,7 +103,7 @@ impl InstructionSet for Thumb2 {
 
     const ALIGNMENT: usize = 4;
     const LOOP_ALIGNMENT: usize = 4;
-    const NOTHING: &'static [u8] = &0xBF00_u16.to_le_bytes();
+    const NOTHING: &'static [&'static [u8]] = &[&0xBF00_u16.to_le_bytes()];
     // UDF.
     const STOP: &'static [u8] = &0xDE00_u16.to_le_bytes();
     const REMOVES_MOVES: bool = true;

@@ -1,7 +1,7 @@
 //! x86-64 with AVX2 or AVX-512 as an instruction set of [`crate::own`]: registers, moves, jumps.
 
 use super::emit::{Emitter, compare, general};
-use super::encode::{Assembler, Condition, Fields, MemoryOperand, Rm, Tail};
+use super::encode::{Assembler, Condition, Fields, MemoryOperand, NOPS, Rm, Tail};
 use super::frame::Frame;
 use super::inst::{Inst, Op};
 use super::length::Length;
@@ -53,7 +53,7 @@ impl InstructionSet for X86 {
 
     const ALIGNMENT: usize = 64;
     const LOOP_ALIGNMENT: usize = 32;
-    const NOTHING: &'static [u8] = &[0x90];
+    const NOTHING: &'static [&'static [u8]] = &NOPS;
     // INT3.
     const STOP: &'static [u8] = &[0xCC];
 
@@ -144,10 +144,6 @@ impl InstructionSet for X86 {
         let (first, rest) = bytes.split_at_mut(opcode.len());
         first.copy_from_slice(opcode);
         rest.copy_from_slice(&distance.to_le_bytes());
-    }
-
-    fn pad(&self, bytes: usize, code: &mut Assembler) {
-        code.pad(bytes);
     }
 
     fn refer(&self, Tail(tail): Tail, distance: i64, field: &mut [u8]) -> Result<(), AssemblyError> {

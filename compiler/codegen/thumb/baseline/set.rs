@@ -30,7 +30,7 @@ impl InstructionSet for Thumb1 {
 
     const ALIGNMENT: usize = 4;
     const LOOP_ALIGNMENT: usize = 4;
-    const NOTHING: &'static [u8] = Thumb2::NOTHING;
+    const NOTHING: &'static [&'static [u8]] = Thumb2::NOTHING;
     const STOP: &'static [u8] = Thumb2::STOP;
 
     fn registers(&self) -> MachineEnv {
